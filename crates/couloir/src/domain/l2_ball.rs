@@ -1,0 +1,111 @@
+//! The Euclidean ball.
+
+use super::{Domain, LinearMin, Oracle};
+use crate::error::{Error, Result, check_positive};
+use crate::linalg::norm;
+use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
+
+/// The Euclidean ball `{p : |p| <= radius}`.
+///
+/// ```
+/// use couloir::domain::{Domain, L2Ball};
+/// let ball = L2Ball::new(2, 5.0)?;
+/// let mut p = [0.0; 2];
+/// let minimum = ball.oracle().lmo(&[3.0, 4.0], &mut p)?;
+/// assert_eq!(p, [-3.0, -4.0]);
+/// assert_eq!(minimum.value, -25.0);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct L2Ball {
+    dim: usize,
+    radius: f64,
+}
+
+impl L2Ball {
+    /// The ball of the given radius around the origin of `R^dim`.
+    ///
+    /// # Errors
+    /// A dimension of zero, or a radius that is not positive and finite.
+    pub fn new(dim: usize, radius: f64) -> Result<Self> {
+        if dim == 0 {
+            return Err(Error::EmptySet { why: "a ball of dimension 0".to_owned() });
+        }
+        check_positive("radius", radius)?;
+        Ok(L2Ball { dim, radius })
+    }
+
+    /// The radius.
+    #[must_use]
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+}
+
+impl Domain for L2Ball {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn diameter(&self) -> f64 {
+        2.0 * self.radius
+    }
+
+    fn violation(&self, p: &[f64]) -> f64 {
+        let excess = norm(p) - self.radius;
+        if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
+    }
+
+    fn center(&self, out: &mut [f64]) {
+        out.fill(0.0);
+    }
+
+    fn describe(&self) -> String {
+        format!("the Euclidean ball of radius {} in dimension {}", self.radius, self.dim)
+    }
+
+    fn oracle(&self) -> Box<dyn Oracle + '_> {
+        Box::new(L2BallOracle { set: self, scratch: Cndg::new(self.dim) })
+    }
+}
+
+struct L2BallOracle<'a> {
+    set: &'a L2Ball,
+    scratch: Cndg,
+}
+
+impl Oracle for L2BallOracle<'_> {
+    fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        let length = norm(g);
+        let factor = if length > 0.0 { -self.set.radius / length } else { 0.0 };
+        for (p, g) in p.iter_mut().zip(g) {
+            *p = factor * g;
+        }
+        Ok(LinearMin::exact(-self.set.radius * length))
+    }
+
+    fn has_prox(&self) -> bool {
+        true
+    }
+
+    fn prox(&mut self, g: &[f64], q: &[f64], beta: f64, out: &mut [f64]) -> Result<f64> {
+        for i in 0..out.len() {
+            out[i] = q[i] - g[i] / beta;
+        }
+        let length = norm(out);
+        if length > self.set.radius {
+            let factor = self.set.radius / length;
+            for o in out.iter_mut() {
+                *o *= factor;
+            }
+        }
+        Ok(4.0 * f64::EPSILON * beta * length.max(self.set.radius) * self.set.radius)
+    }
+
+    fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
+        let mut scratch = std::mem::replace(&mut self.scratch, Cndg::new(0));
+        let report = cndg(self, task, &mut scratch, out);
+        self.scratch = scratch;
+        report
+    }
+}

@@ -1,0 +1,123 @@
+//! A set known only by the user's own linear minimisation.
+
+use super::{Confidence, Domain, LinearMin, Oracle};
+use crate::error::{Error, Result, check_finite, check_positive};
+use crate::linalg::dot;
+use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
+
+type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
+type ViolationClosure<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;
+
+/// A set made from a closure that minimises a linear function over it.
+///
+/// Certificates then rest on the closure ([`Confidence::AsGiven`]).
+///
+/// ```
+/// use couloir::domain::{Domain, LoSet};
+/// // the probability simplex in R^3, by hand
+/// let set = LoSet::new(3, 2f64.sqrt(), vec![1.0, 0.0, 0.0], |g, p| {
+///     let best = (0..3).min_by(|&i, &j| g[i].total_cmp(&g[j])).unwrap_or(0);
+///     p.fill(0.0);
+///     p[best] = 1.0;
+/// })?;
+/// let mut p = [0.0; 3];
+/// assert_eq!(set.oracle().lmo(&[0.5, -1.0, 2.0], &mut p)?.value, -1.0);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+pub struct LoSet<'a> {
+    diameter: f64,
+    start: Vec<f64>,
+    lo: LoClosure<'a>,
+    violation: Option<ViolationClosure<'a>>,
+}
+
+impl<'a> LoSet<'a> {
+    /// The set whose linear minimisation is `lo(g, p)`, which writes the minimiser to `p`.
+    ///
+    /// `diameter` bounds the Euclidean distance of two points of the set; `start` is a point of it.
+    ///
+    /// # Errors
+    /// A dimension of zero, a diameter that is not positive and finite, a start point of another
+    /// length or with entries that are not finite.
+    pub fn new(
+        dim: usize,
+        diameter: f64,
+        start: Vec<f64>,
+        lo: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'a,
+    ) -> Result<Self> {
+        if dim == 0 {
+            return Err(Error::EmptySet { why: "a set of dimension 0".to_owned() });
+        }
+        check_positive("diameter", diameter)?;
+        crate::error::check_len("start point of the set", dim, start.len())?;
+        check_finite("start point of the set", &start)?;
+        Ok(LoSet { diameter, start, lo: Box::new(lo), violation: None })
+    }
+
+    /// Adds a test of membership: how far a point is outside, 0 inside. Without one only points
+    /// with a NaN or an infinity count as outside.
+    #[must_use]
+    pub fn with_violation(mut self, f: impl Fn(&[f64]) -> f64 + Send + Sync + 'a) -> Self {
+        self.violation = Some(Box::new(f));
+        self
+    }
+}
+
+impl std::fmt::Debug for LoSet<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoSet")
+            .field("dim", &self.start.len())
+            .field("diameter", &self.diameter)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Domain for LoSet<'_> {
+    fn dim(&self) -> usize {
+        self.start.len()
+    }
+
+    fn diameter(&self) -> f64 {
+        self.diameter
+    }
+
+    fn violation(&self, p: &[f64]) -> f64 {
+        if p.iter().any(|v| !v.is_finite()) {
+            return f64::INFINITY;
+        }
+        self.violation.as_ref().map_or(0.0, |f| f(p))
+    }
+
+    fn center(&self, out: &mut [f64]) {
+        out.copy_from_slice(&self.start);
+    }
+
+    fn describe(&self) -> String {
+        format!("a user's set of diameter {} in dimension {}", self.diameter, self.dim())
+    }
+
+    fn oracle(&self) -> Box<dyn Oracle + '_> {
+        Box::new(LoSetOracle { set: self, scratch: Cndg::new(self.dim()) })
+    }
+}
+
+struct LoSetOracle<'a> {
+    set: &'a LoSet<'a>,
+    scratch: Cndg,
+}
+
+impl Oracle for LoSetOracle<'_> {
+    fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        (self.set.lo)(g, p);
+        check_finite("point returned by the set's linear minimisation", p)?;
+        let value = dot(g, p);
+        Ok(LinearMin { confidence: Confidence::AsGiven, ..LinearMin::exact(value) })
+    }
+
+    fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
+        let mut scratch = std::mem::replace(&mut self.scratch, Cndg::new(0));
+        let report = cndg(self, task, &mut scratch, out);
+        self.scratch = scratch;
+        report
+    }
+}

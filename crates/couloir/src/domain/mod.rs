@@ -1,0 +1,185 @@
+//! Sets that are cheap to minimise a linear function over.
+//!
+//! A [`Domain`] describes a convex compact set: its dimension, its diameter, what lies in it. The
+//! work on it is done by an [`Oracle`] made from it, which owns the scratch memory (and, for large
+//! nuclear balls, the warm start), so that the hot loops of a solver allocate nothing.
+//!
+//! | set | linear minimisation | exact prox | pairwise steps |
+//! |---|---|---|---|
+//! | [`Simplex`] | smallest entry | sort-free threshold | yes, O(log n) each |
+//! | [`L1Ball`] | largest entry | threshold | yes, O(log n) each |
+//! | [`BoxSet`] | sign | clip | one step per coordinate |
+//! | [`L2Ball`] | normalise | scale | - |
+//! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
+//! | [`LoSet`] | the user's closure | - | - |
+
+mod box_set;
+mod l1_ball;
+mod l2_ball;
+mod lo_set;
+mod nuclear_ball;
+mod simplex;
+
+pub use box_set::BoxSet;
+pub use l1_ball::L1Ball;
+pub use l2_ball::L2Ball;
+pub use lo_set::LoSet;
+pub use nuclear_ball::NuclearBall;
+pub use simplex::Simplex;
+
+use crate::error::{Error, Result};
+use crate::sliding::{SlideReport, SlideTask, Sliding};
+
+/// On what a reported minimum rests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Confidence {
+    /// A closed form or a full decomposition: right up to rounding.
+    Exact,
+    /// The user's own oracle: as right as the user made it.
+    AsGiven,
+    /// A bound that holds except with (at most) this probability over the oracle's own random
+    /// numbers.
+    Probabilistic {
+        /// The probability that the bound fails.
+        failure: f64,
+    },
+}
+
+impl Confidence {
+    /// The weaker of two: what a conclusion drawn from both rests on.
+    #[must_use]
+    pub fn and(self, other: Confidence) -> Confidence {
+        use Confidence::{AsGiven, Exact, Probabilistic};
+        match (self, other) {
+            (Exact, c) | (c, Exact) => c,
+            (Probabilistic { failure: a }, Probabilistic { failure: b }) => {
+                Probabilistic { failure: a + b }
+            }
+            (AsGiven, c) | (c, AsGiven) => c,
+        }
+    }
+}
+
+/// The answer of a linear minimisation `min over p in the set of <g, p>`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearMin {
+    /// `<g, p>` at the point returned.
+    pub value: f64,
+    /// A lower bound of the minimum; `value - lower` is the accuracy reached.
+    pub lower: f64,
+    /// On what `lower` rests.
+    pub confidence: Confidence,
+    /// Products of a matrix with a vector that the answer took (0 where there is no matrix).
+    pub products: u64,
+}
+
+impl LinearMin {
+    /// A minimum known exactly.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        LinearMin { value, lower: value, confidence: Confidence::Exact, products: 0 }
+    }
+}
+
+/// A convex compact set.
+pub trait Domain: Send + Sync {
+    /// The number of coordinates of a point.
+    fn dim(&self) -> usize;
+
+    /// The Euclidean diameter.
+    fn diameter(&self) -> f64;
+
+    /// How far `p` is outside, in the set's own measure: 0 inside (a NaN counts as infinitely far).
+    fn violation(&self, p: &[f64]) -> f64;
+
+    /// Whether `p` lies in the set up to `tol`.
+    fn contains(&self, p: &[f64], tol: f64) -> bool {
+        p.len() == self.dim() && self.violation(p) <= tol
+    }
+
+    /// A natural point of the set to start from: its centre, where it has one.
+    fn center(&self, out: &mut [f64]);
+
+    /// What the set is, for messages: "the unit simplex in dimension 5".
+    fn describe(&self) -> String;
+
+    /// A working instance, with its own scratch memory.
+    fn oracle(&self) -> Box<dyn Oracle + '_>;
+}
+
+/// The work on a set: linear minimisation, and what else the set can do.
+///
+/// Slices passed in must have the set's dimension; solvers check that once at the door.
+pub trait Oracle: Send {
+    /// Writes a minimiser `p` of `<g, p>` over the set.
+    ///
+    /// # Errors
+    /// Numerical trouble (for instance a NaN in `g`, or an eigenvalue routine that fails).
+    fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin>;
+
+    /// Whether [`prox`](Oracle::prox) is there.
+    fn has_prox(&self) -> bool {
+        false
+    }
+
+    /// Writes `argmin <g, u> + beta/2 |u - q|^2`, exactly, and returns a bound (at the level of
+    /// rounding) of the gap `max_u <g + beta (out - q), out - u>` that is left.
+    ///
+    /// # Errors
+    /// [`Error::MissingOracle`] where the set has none.
+    fn prox(&mut self, g: &[f64], q: &[f64], beta: f64, out: &mut [f64]) -> Result<f64> {
+        let _ = (g, q, beta, out);
+        Err(Error::MissingOracle {
+            set: "this set".to_owned(),
+            oracle: "exact prox",
+            hint: "use the inner solve `Slide`",
+        })
+    }
+
+    /// Whether [`away`](Oracle::away) is there (polytopes).
+    fn has_away(&self) -> bool {
+        false
+    }
+
+    /// Writes the vertex `a` of the smallest face that contains `u` with the largest `<g, a>`, and
+    /// returns that value: the vertex to move away from.
+    ///
+    /// # Errors
+    /// [`Error::MissingOracle`] where the set has none.
+    fn away(&mut self, g: &[f64], u: &[f64], a: &mut [f64]) -> Result<f64> {
+        let _ = (g, u, a);
+        Err(Error::MissingOracle {
+            set: "this set".to_owned(),
+            oracle: "away oracle",
+            hint: "away and pairwise steps need a polytope",
+        })
+    }
+
+    /// The largest step `s` for which `u + s (p - a)` stays in the set.
+    ///
+    /// # Errors
+    /// [`Error::MissingOracle`] where the set has none.
+    fn max_pairwise_step(&mut self, u: &[f64], p: &[f64], a: &[f64]) -> Result<f64> {
+        let _ = (u, p, a);
+        Err(Error::MissingOracle {
+            set: "this set".to_owned(),
+            oracle: "away oracle",
+            hint: "away and pairwise steps need a polytope",
+        })
+    }
+
+    /// Solves `min <r, u> + beta/2 |u - q|^2` by conditional gradient steps to the gap `eta`, in
+    /// the way that suits the set best (pairwise on polytopes, compressed on thin nuclear balls,
+    /// else [`Sliding::Plain`], the procedure CndG as printed). The result goes to `out`.
+    ///
+    /// # Errors
+    /// What the linear minimisation reports. Running out of budget is not an error but a state of
+    /// the report.
+    fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport>;
+
+    /// Which way [`slide`](Oracle::slide) takes, for reports.
+    fn sliding(&self) -> Sliding {
+        Sliding::Plain
+    }
+}

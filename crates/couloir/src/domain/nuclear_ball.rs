@@ -1,0 +1,4 @@
+//! Placeholder while the real file is written.
+/// placeholder
+#[derive(Debug)]
+pub struct NuclearBall;

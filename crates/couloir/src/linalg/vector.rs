@@ -1,0 +1,77 @@
+//! Vector kernels. Sums run in eight lanes, so they vectorise, and always in the same order, so
+//! they give the same bits every time.
+
+const LANES: usize = 8;
+
+/// `<a, b>`.
+#[must_use]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let (a8, a1) = a.as_chunks::<LANES>();
+    let (b8, b1) = b.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (p, q) in a8.iter().zip(b8) {
+        for l in 0..LANES {
+            lanes[l] += p[l] * q[l];
+        }
+    }
+    let rest: f64 = a1.iter().zip(b1).map(|(p, q)| p * q).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// `|a|^2`.
+#[must_use]
+pub fn norm_squared(a: &[f64]) -> f64 {
+    dot(a, a)
+}
+
+/// `|a|`.
+#[must_use]
+pub fn norm(a: &[f64]) -> f64 {
+    norm_squared(a).sqrt()
+}
+
+/// `|a - b|^2`.
+#[must_use]
+pub fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let (a8, a1) = a.as_chunks::<LANES>();
+    let (b8, b1) = b.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (p, q) in a8.iter().zip(b8) {
+        for l in 0..LANES {
+            let d = p[l] - q[l];
+            lanes[l] += d * d;
+        }
+    }
+    let rest: f64 = a1.iter().zip(b1).map(|(p, q)| (p - q) * (p - q)).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// `y += a x`.
+pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += a * x;
+    }
+}
+
+/// `y = a x + b y`.
+pub fn axpby(a: f64, x: &[f64], b: f64, y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = a * x + b * *y;
+    }
+}
+
+/// `out = a x + b y`.
+pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
+    for ((o, x), y) in out.iter_mut().zip(x).zip(y) {
+        *o = a * x + b * y;
+    }
+}
+
+/// `x *= a`.
+pub fn scale(a: f64, x: &mut [f64]) {
+    for x in x {
+        *x *= a;
+    }
+}
