@@ -59,7 +59,9 @@ pub enum Error {
         why: String,
     },
     /// A start point that does not lie in its set.
-    #[error("the start point for {block} lies outside {set}: violation {violation:e}, allowed {allowed:e}")]
+    #[error(
+        "the start point for {block} lies outside {set}: violation {violation:e}, allowed {allowed:e}"
+    )]
     OutsideSet {
         /// Which block.
         block: Block,
@@ -116,7 +118,11 @@ pub(crate) fn check_len(what: &str, expected: usize, got: usize) -> Result<()> {
     if expected == got {
         Ok(())
     } else {
-        Err(Error::Dimension { what: what.to_owned(), expected, got })
+        Err(Error::Dimension {
+            what: what.to_owned(),
+            expected,
+            got,
+        })
     }
 }
 
@@ -128,9 +134,11 @@ pub(crate) fn check_finite(what: &str, values: &[f64]) -> Result<()> {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {
-        Some(index) => {
-            Err(Error::NotFinite { what: what.to_owned(), index, value: values[index] })
-        }
+        Some(index) => Err(Error::NotFinite {
+            what: what.to_owned(),
+            index,
+            value: values[index],
+        }),
         None => Ok(()),
     }
 }
@@ -140,6 +148,9 @@ pub(crate) fn check_positive(name: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {
-        Err(Error::NotPositive { name: name.to_owned(), value })
+        Err(Error::NotPositive {
+            name: name.to_owned(),
+            value,
+        })
     }
 }

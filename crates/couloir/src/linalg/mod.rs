@@ -2,4 +2,21 @@
 
 mod vector;
 
-pub use vector::{axpby, axpy, combine, distance_squared, dot, norm, norm_squared, scale};
+pub use vector::{
+    axpby, axpy, combine, distance_squared, dot, dot_difference, norm, norm_squared, scale,
+};
+
+use crate::error::{Error, Result};
+
+/// The largest singular value of a row-major matrix, by a full decomposition: for small matrices.
+///
+/// # Errors
+/// A decomposition that fails (entries that are not finite).
+pub fn spectral_norm(a: &[f64], rows: usize, cols: usize) -> Result<f64> {
+    let view = faer::MatRef::from_row_major_slice(a, rows, cols);
+    let values = view.singular_values().map_err(|e| Error::Numerical {
+        what: "spectral norm",
+        why: format!("the singular value decomposition of a {rows} x {cols} matrix: {e:?}"),
+    })?;
+    Ok(values.first().copied().unwrap_or(0.0))
+}

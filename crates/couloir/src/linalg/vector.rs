@@ -75,3 +75,27 @@ pub fn scale(a: f64, x: &mut [f64]) {
         *x *= a;
     }
 }
+
+/// `(<g, a - b>, |a - b|^2)`, in one pass.
+#[must_use]
+pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
+    debug_assert!(g.len() == a.len() && a.len() == b.len());
+    let (g8, g1) = g.as_chunks::<LANES>();
+    let (a8, a1) = a.as_chunks::<LANES>();
+    let (b8, b1) = b.as_chunks::<LANES>();
+    let (mut slope, mut square) = ([0.0; LANES], [0.0; LANES]);
+    for ((g, a), b) in g8.iter().zip(a8).zip(b8) {
+        for l in 0..LANES {
+            let d = a[l] - b[l];
+            slope[l] += g[l] * d;
+            square[l] += d * d;
+        }
+    }
+    let (mut dot, mut size) = (slope.iter().sum::<f64>(), square.iter().sum::<f64>());
+    for ((g, a), b) in g1.iter().zip(a1).zip(b1) {
+        let d = a - b;
+        dot += g * d;
+        size += d * d;
+    }
+    (dot, size)
+}

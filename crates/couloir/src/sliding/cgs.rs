@@ -31,9 +31,8 @@ pub struct Cgs {
 /// What [`Cgs::minimise`] reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CgsReport {
-    /// The FW-gap at the point returned, where it was computed (with `stop_gap`), else infinity.
-    pub gap: f64,
-    /// The guarantee `delta_0 2^-t` of Theorem 2.2 of Lan and Zhou for the rounds done.
+    /// `delta_0 2^-t` after the `t` rounds done: a bound of `h(x) - min h`, as far as the constants
+    /// are right.
     pub guarantee: f64,
     /// Rounds of `M` steps done.
     pub rounds: u64,
@@ -52,6 +51,8 @@ pub struct CgsReport {
 pub struct CgsGoal {
     /// Accuracy `eps` of the function value: `ceil(log2(delta_0 / eps))` rounds.
     pub accuracy: f64,
+    /// A bound of `h(x) - min h` at the start; the FW-gap there where none is given.
+    pub delta_0: Option<f64>,
     /// Linear minimisations that may be spent.
     pub budget: u64,
 }
@@ -74,7 +75,9 @@ impl Cgs {
     /// `M = ceil(sqrt(24 L / mu))`, the steps of a round.
     #[must_use]
     pub fn steps_per_round(&self) -> u64 {
-        (24.0 * self.smoothness / self.strong_convexity).sqrt().ceil() as u64
+        (24.0 * self.smoothness / self.strong_convexity)
+            .sqrt()
+            .ceil() as u64
     }
 
     /// `eta_{t,k} = 8 L delta_0 2^-t / (mu M k)`.
@@ -87,7 +90,7 @@ impl Cgs {
     /// Minimises `h` over the oracle's set, starting and ending in `x`:
     ///
     /// ```text
-    /// delta_0 = FW-gap of h at x          (one gradient, one linear minimisation)
+    /// delta_0 = the bound given, or the FW-gap of h at x (one gradient, one linear minimisation)
     /// for t = 1 .. ceil(log2(delta_0 / eps))
     ///     x_0 = u_0 = last x
     ///     for k = 1 .. M
@@ -109,18 +112,24 @@ impl Cgs {
         x: &mut [f64],
     ) -> Result<CgsReport> {
         let m = self.steps_per_round();
-        h.gradient(x, &mut self.gradient)?;
-        let start = oracle.lmo(&self.gradient, &mut self.w)?;
-        let delta_0 = dot(&self.gradient, x) - start.lower;
         let mut report = CgsReport {
-            gap: delta_0,
-            guarantee: delta_0.max(0.0),
+            guarantee: 0.0,
             rounds: 0,
-            gradients: 1,
-            lo_calls: 1,
-            products: start.products,
+            gradients: 0,
+            lo_calls: 0,
+            products: 0,
             state: SlideState::Reached,
         };
+        let delta_0 = match goal.delta_0 {
+            Some(bound) => bound,
+            None => {
+                h.gradient(x, &mut self.gradient)?;
+                let start = oracle.lmo(&self.gradient, &mut self.w)?;
+                (report.gradients, report.lo_calls, report.products) = (1, 1, start.products);
+                (dot(&self.gradient, x) - start.lower).max(0.0)
+            }
+        };
+        report.guarantee = delta_0;
         let rounds = rounds_to(delta_0, goal.accuracy);
         for t in 1..=rounds {
             self.u.copy_from_slice(x);
@@ -158,5 +167,9 @@ impl Cgs {
 
 /// `ceil(log2(delta_0 / eps))`, at least 0.
 fn rounds_to(delta_0: f64, eps: f64) -> u64 {
-    if delta_0 <= eps { 0 } else { (delta_0 / eps).log2().ceil() as u64 }
+    if delta_0 <= eps {
+        0
+    } else {
+        (delta_0 / eps).log2().ceil() as u64
+    }
 }

@@ -16,7 +16,10 @@ impl Cndg {
     /// Scratch for points with `dim` coordinates.
     #[must_use]
     pub fn new(dim: usize) -> Self {
-        Cndg { gradient: vec![0.0; dim], vertex: vec![0.0; dim] }
+        Cndg {
+            gradient: vec![0.0; dim],
+            vertex: vec![0.0; dim],
+        }
     }
 }
 
@@ -42,11 +45,21 @@ pub fn cndg<O: Oracle + ?Sized>(
     scratch: &mut Cndg,
     out: &mut [f64],
 ) -> Result<SlideReport> {
-    let SlideTask { r, q, beta, eta, budget } = *task;
+    let SlideTask {
+        r,
+        q,
+        beta,
+        eta,
+        budget,
+    } = *task;
     let Cndg { gradient, vertex } = scratch;
     out.copy_from_slice(q);
-    let mut report =
-        SlideReport { gap: f64::INFINITY, lo_calls: 0, products: 0, state: SlideState::OutOfBudget };
+    let mut report = SlideReport {
+        gap: f64::INFINITY,
+        lo_calls: 0,
+        products: 0,
+        state: SlideState::OutOfBudget,
+    };
     while report.lo_calls < budget {
         for i in 0..gradient.len() {
             gradient[i] = r[i] + beta * (out[i] - q[i]);
@@ -84,5 +97,7 @@ pub fn cndg<O: Oracle + ?Sized>(
 /// The size of what is added up in `<r + beta (u - q), u>`, whose rounding limits `tau`.
 fn gradient_rounding(r: &[f64], u: &[f64], q: &[f64], beta: f64) -> f64 {
     let norm_u = norm_squared(u).sqrt();
-    dot(r, u).abs().max(beta * norm_u * norm_squared(q).sqrt().max(norm_u) * f64::EPSILON)
+    dot(r, u)
+        .abs()
+        .max(beta * norm_u * norm_squared(q).sqrt().max(norm_u) * f64::EPSILON)
 }

@@ -1,0 +1,128 @@
+//! Certificates: numbers that prove how good a pair `(x, y)` is.
+
+use crate::domain::Confidence;
+use crate::error::{Block, Result};
+use crate::linalg::dot;
+use crate::problem::{Oracles, PointX};
+
+/// A certified pair: `max_y' f(x, y') <= upper` and `min_x' f(x', y) >= lower`, so the primal-dual gap
+/// of the pair is at most `gap`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certificate {
+    /// The certified primal-dual gap, `gap_x + gap_y`.
+    pub gap: f64,
+    /// The part that `x` may still gain: a bound of `f(x, y) - min_x' f(x', y)`.
+    pub gap_x: f64,
+    /// The part that `y` may still gain: a bound of `max_y' f(x, y') - f(x, y)`.
+    pub gap_y: f64,
+    /// A bound of `max_y' f(x, y')`.
+    pub upper: f64,
+    /// A bound of `min_x' f(x', y)`.
+    pub lower: f64,
+    /// On what the bounds rest.
+    pub confidence: Confidence,
+}
+
+impl Certificate {
+    /// No certificate yet.
+    pub const NONE: Certificate = Certificate {
+        gap: f64::INFINITY,
+        gap_x: f64::INFINITY,
+        gap_y: f64::INFINITY,
+        upper: f64::INFINITY,
+        lower: f64::NEG_INFINITY,
+        confidence: Confidence::Exact,
+    };
+
+    /// The certificate with parts `gap_x`, `gap_y` at a point of this value.
+    #[must_use]
+    pub fn from_parts(value: f64, gap_x: f64, gap_y: f64, confidence: Confidence) -> Self {
+        Certificate {
+            gap: gap_x + gap_y,
+            gap_x,
+            gap_y,
+            upper: value + gap_y,
+            lower: value - gap_x,
+            confidence,
+        }
+    }
+}
+
+impl Certificate {
+    /// The certificate of a pair of this value with these bounds.
+    #[must_use]
+    pub fn between(lower: f64, value: f64, upper: f64, confidence: Confidence) -> Self {
+        let value = value.max(lower).min(upper.max(lower));
+        let (gap_x, gap_y) = (value - lower, upper.max(lower) - value);
+        Certificate {
+            gap: gap_x + gap_y,
+            gap_x,
+            gap_y,
+            upper,
+            lower,
+            confidence,
+        }
+    }
+}
+
+/// Bounds that a theorem gives at the current iteration (infinite where it gives none).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// The bound of the schedule: Theorem 1 for `Printed`, `B_k` for `Certified`.
+    pub schedule: f64,
+    /// The sharper bound `C_k` from the averaged linear minorants (`Certified` only).
+    pub minorant: f64,
+}
+
+impl Bounds {
+    /// Nothing is known.
+    pub const NONE: Bounds = Bounds {
+        schedule: f64::INFINITY,
+        minorant: f64::INFINITY,
+    };
+}
+
+/// Buffers for [`fw_gap`].
+#[derive(Clone, Debug)]
+pub(crate) struct GapScratch {
+    gx: Vec<f64>,
+    gy: Vec<f64>,
+    px: Vec<f64>,
+    py: Vec<f64>,
+}
+
+impl GapScratch {
+    pub fn new(dim_x: usize, dim_y: usize) -> Self {
+        GapScratch {
+            gx: vec![0.0; dim_x],
+            gy: vec![0.0; dim_y],
+            px: vec![0.0; dim_x],
+            py: vec![0.0; dim_y],
+        }
+    }
+}
+
+/// The FW-gap `max_u <x - u, grad_x f> + max_v <v - y, grad_y f>` at a pair: one gradient and one
+/// linear minimisation in each block. It bounds the primal-dual gap.
+pub(crate) fn fw_gap(
+    oracles: &mut Oracles<'_>,
+    at: &PointX,
+    y: &[f64],
+    scratch: &mut GapScratch,
+) -> Result<Certificate> {
+    let GapScratch { gx, gy, px, py } = scratch;
+    oracles.grad_x(at, y, gx)?;
+    let x_min = oracles.lmo(Block::X, gx, px)?;
+    oracles.grad_y(at, y, gy)?;
+    gy.iter_mut().for_each(|g| *g = -*g);
+    let y_min = oracles.lmo(Block::Y, gy, py)?;
+    let gap_x = (dot(gx, &at.x) - x_min.lower).max(0.0);
+    let gap_y = (dot(gy, y) - y_min.lower).max(0.0);
+    let value = oracles.value(at, y)?;
+    Ok(Certificate::from_parts(
+        value,
+        gap_x,
+        gap_y,
+        x_min.confidence.and(y_min.confidence),
+    ))
+}

@@ -1,0 +1,127 @@
+//! Block constants.
+
+use crate::error::{Error, Result};
+
+/// Smoothness and curvature, block by block; each is optional.
+///
+/// What needs one that is missing says so. The printed schedules need all four; certified MPCGS
+/// with a best response or an exact inner y-solve needs none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockConstants {
+    /// `|grad_x f(x, y) - grad_x f(x', y)| <= lxx |x - x'|`.
+    pub lxx: Option<f64>,
+    /// `|grad_x f(x, y) - grad_x f(x, y')| <= lxy |y - y'|`.
+    pub lxy: Option<f64>,
+    /// `|grad_y f(x, y) - grad_y f(x, y')| <= lyy |y - y'|`.
+    pub lyy: Option<f64>,
+    /// `f(x, .)` is `mu`-strongly concave.
+    pub mu: Option<f64>,
+}
+
+const HINT: &str = "give it in `constants()`, or use the certified schedule";
+
+impl BlockConstants {
+    /// All four.
+    #[must_use]
+    pub fn all(lxx: f64, lxy: f64, lyy: f64, mu: f64) -> Self {
+        BlockConstants {
+            lxx: Some(lxx),
+            lxy: Some(lxy),
+            lyy: Some(lyy),
+            mu: Some(mu),
+        }
+    }
+
+    /// Fails where a constant is given that cannot be one: `mu` or `lyy` not positive, `lxx` or
+    /// `lxy` negative, anything not finite.
+    ///
+    /// # Errors
+    /// [`Error::NotPositive`] or [`Error::NotFinite`] with the value.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("mu", self.mu), ("Lyy", self.lyy)] {
+            if let Some(v) = value {
+                crate::error::check_positive(name, v)?;
+            }
+        }
+        for (name, value) in [("Lxx", self.lxx), ("Lxy", self.lxy)] {
+            if let Some(v) = value
+                && !(v.is_finite() && v >= 0.0)
+            {
+                return Err(Error::Setting {
+                    name,
+                    why: format!("must be zero or more, got {v}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// `Lxx`, or an error that names who needs it.
+    ///
+    /// # Errors
+    /// [`Error::MissingConstant`].
+    pub fn need_lxx(&self, needed_by: &'static str) -> Result<f64> {
+        self.lxx.ok_or(Error::MissingConstant {
+            name: "Lxx",
+            needed_by,
+            hint: HINT,
+        })
+    }
+
+    /// `Lxy`, or an error that names who needs it.
+    ///
+    /// # Errors
+    /// [`Error::MissingConstant`].
+    pub fn need_lxy(&self, needed_by: &'static str) -> Result<f64> {
+        self.lxy.ok_or(Error::MissingConstant {
+            name: "Lxy",
+            needed_by,
+            hint: HINT,
+        })
+    }
+
+    /// `Lyy`, or an error that names who needs it.
+    ///
+    /// # Errors
+    /// [`Error::MissingConstant`].
+    pub fn need_lyy(&self, needed_by: &'static str) -> Result<f64> {
+        self.lyy.ok_or(Error::MissingConstant {
+            name: "Lyy",
+            needed_by,
+            hint: HINT,
+        })
+    }
+
+    /// `mu`, or an error that names who needs it.
+    ///
+    /// # Errors
+    /// [`Error::MissingConstant`].
+    pub fn need_mu(&self, needed_by: &'static str) -> Result<f64> {
+        self.mu.ok_or(Error::MissingConstant {
+            name: "mu",
+            needed_by,
+            hint: HINT,
+        })
+    }
+
+    /// The smoothness `L` of the joint gradient that the paper uses: the spectral norm of
+    /// `[[Lxx, Lxy], [Lxy, Lyy]]`, which bounds it.
+    ///
+    /// # Errors
+    /// [`Error::MissingConstant`] where one of the three is missing.
+    pub fn joint_smoothness(&self, needed_by: &'static str) -> Result<f64> {
+        let (xx, xy, yy) = (
+            self.need_lxx(needed_by)?,
+            self.need_lxy(needed_by)?,
+            self.need_lyy(needed_by)?,
+        );
+        Ok(0.5 * (xx + yy) + (0.25 * (xx - yy).powi(2) + xy * xy).sqrt())
+    }
+
+    /// `Lhat = max(Lxy^2 / mu, Lxx / 2)`, which takes the place of `kappa L` in certified MPCGS;
+    /// `None` where a constant is missing.
+    #[must_use]
+    pub fn lhat(&self) -> Option<f64> {
+        Some((self.lxy?.powi(2) / self.mu?).max(self.lxx? / 2.0))
+    }
+}

@@ -1,0 +1,289 @@
+//! The problem and its two sets as a solver sees them: every call is counted, everything that comes
+//! back is checked.
+
+use super::{Ledger, Measured, OracleCounts, SaddleProblem, Seen};
+use crate::domain::{Domain, LinearMin, Oracle};
+use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::sliding::{SlideReport, SlideTask};
+
+/// Whose purse pays for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Account {
+    /// The method's own work.
+    Method,
+    /// Work done only to certify.
+    Certificate,
+}
+
+/// A point `x` with its image and what the problem prepared from it.
+#[derive(Clone, Debug)]
+pub(crate) struct PointX {
+    pub x: Vec<f64>,
+    pub image: Vec<f64>,
+    pub cache: Vec<f64>,
+}
+
+impl PointX {
+    pub fn new(problem: &dyn SaddleProblem) -> Self {
+        PointX {
+            x: vec![0.0; problem.dim_x()],
+            image: vec![0.0; problem.image_dim()],
+            cache: vec![0.0; problem.cache_dim()],
+        }
+    }
+
+    pub fn seen(&self) -> Seen<'_> {
+        Seen {
+            image: &self.image,
+            cache: &self.cache,
+        }
+    }
+
+    pub fn copy_from(&mut self, other: &PointX) {
+        self.x.copy_from_slice(&other.x);
+        self.image.copy_from_slice(&other.image);
+        self.cache.copy_from_slice(&other.cache);
+    }
+}
+
+/// A point with its image alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Imaged {
+    pub x: Vec<f64>,
+    pub image: Vec<f64>,
+}
+
+impl Imaged {
+    pub fn of(point: &PointX) -> Self {
+        Imaged {
+            x: point.x.clone(),
+            image: point.image.clone(),
+        }
+    }
+}
+
+pub(crate) struct Oracles<'a> {
+    pub problem: &'a dyn SaddleProblem,
+    pub x_set: &'a dyn Domain,
+    pub y_set: &'a dyn Domain,
+    pub ledger: Ledger,
+    pub account: Account,
+    x: Box<dyn Oracle + 'a>,
+    y: Box<dyn Oracle + 'a>,
+    grad_image: Vec<f64>,
+}
+
+impl<'a> Oracles<'a> {
+    /// Checks once that the problem and its sets fit together.
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Result<Self> {
+        check_len(
+            "the set of x for this problem",
+            problem.dim_x(),
+            x_set.dim(),
+        )?;
+        check_len(
+            "the set of y for this problem",
+            problem.dim_y(),
+            y_set.dim(),
+        )?;
+        problem.constants().check()?;
+        Ok(Oracles {
+            problem,
+            x_set,
+            y_set,
+            ledger: Ledger::default(),
+            account: Account::Method,
+            x: x_set.oracle(),
+            y: y_set.oracle(),
+            grad_image: vec![0.0; problem.image_dim()],
+        })
+    }
+
+    fn counts(&mut self) -> &mut OracleCounts {
+        match self.account {
+            Account::Method => &mut self.ledger.method,
+            Account::Certificate => &mut self.ledger.certificate,
+        }
+    }
+
+    /// Runs `work` on the certificate's account.
+    pub fn certifying<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.account, Account::Certificate);
+        let result = work(self);
+        self.account = before;
+        result
+    }
+
+    /// The user's start point, or the set's centre; checked.
+    pub fn start(&self, block: Block, given: Option<&[f64]>, out: &mut [f64]) -> Result<()> {
+        let set = match block {
+            Block::X => self.x_set,
+            Block::Y => self.y_set,
+        };
+        let Some(given) = given else {
+            set.center(out);
+            return Ok(());
+        };
+        let what = match block {
+            Block::X => "the start point for x",
+            Block::Y => "the start point for y",
+        };
+        check_len(what, set.dim(), given.len())?;
+        check_finite(what, given)?;
+        let violation = set.violation(given);
+        let scale = given.iter().fold(set.diameter(), |m, v| m.max(v.abs()));
+        let allowed = 1e-9 * scale;
+        if violation > allowed {
+            return Err(Error::OutsideSet {
+                block,
+                set: set.describe(),
+                violation,
+                allowed,
+            });
+        }
+        out.copy_from_slice(given);
+        Ok(())
+    }
+
+    pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.image(x, out);
+        self.counts().images += 1;
+        self.counts().passes += 1.0;
+        check_finite("image of x", out)
+    }
+
+    /// Computes the cache of a point from its image.
+    pub fn prepare(&self, point: &mut PointX) {
+        self.problem.prepare(&point.image, &mut point.cache);
+    }
+
+    pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
+        let value = self.problem.value(at.seen(), y);
+        self.counts().value += 1;
+        check_finite("value of f", &[value])?;
+        Ok(value)
+    }
+
+    pub fn bend_x(
+        &mut self,
+        from: &PointX,
+        to: &PointX,
+        y: &[f64],
+        slope: f64,
+    ) -> Result<Measured> {
+        let m = self.problem.bend_x(from.seen(), to.seen(), y, slope);
+        self.counts().value += 1;
+        check_finite("bend of f in x", &[m.value, m.rounding])?;
+        Ok(m)
+    }
+
+    pub fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
+        let m = self.problem.change_y(at.seen(), from, to);
+        self.counts().value += 1;
+        check_finite("change of f in y", &[m.value, m.rounding])?;
+        Ok(m)
+    }
+
+    pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_image(at.seen(), y, &mut self.grad_image);
+        self.problem.adjoint(&self.grad_image, out);
+        self.counts().grad_x += 1;
+        self.counts().passes += 1.0;
+        check_finite("grad_x", out)
+    }
+
+    pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_y(at.seen(), y, out);
+        self.counts().grad_y += 1;
+        check_finite("grad_y", out)
+    }
+
+    /// The gradient in the image alone: no operator product.
+    pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_image(at.seen(), y, out);
+        check_finite("gradient in the image of x", out)
+    }
+
+    pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
+        let gap = self.problem.best_response(at.seen(), out);
+        self.counts().best_response += 1;
+        check_finite("best response in y", out)?;
+        check_finite("accuracy of the best response in y", &[gap])?;
+        Ok(gap.max(0.0))
+    }
+
+    pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        let answer = self.oracle(block).lmo(g, p)?;
+        self.count_lo(block, 1, answer.products);
+        Ok(answer)
+    }
+
+    pub fn has_prox(&self, block: Block) -> bool {
+        match block {
+            Block::X => self.x.has_prox(),
+            Block::Y => self.y.has_prox(),
+        }
+    }
+
+    pub fn prox(
+        &mut self,
+        block: Block,
+        g: &[f64],
+        q: &[f64],
+        beta: f64,
+        out: &mut [f64],
+    ) -> Result<f64> {
+        let gap = self.oracle(block).prox(g, q, beta, out)?;
+        match block {
+            Block::X => self.counts().prox_x += 1,
+            Block::Y => self.counts().prox_y += 1,
+        }
+        Ok(gap)
+    }
+
+    pub fn slide(
+        &mut self,
+        block: Block,
+        task: &SlideTask<'_>,
+        out: &mut [f64],
+    ) -> Result<SlideReport> {
+        let report = self.oracle(block).slide(task, out)?;
+        self.count_lo(block, report.lo_calls, report.products);
+        Ok(report)
+    }
+
+    pub fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
+        let counts = self.counts();
+        match block {
+            Block::X => counts.lo_x += calls,
+            Block::Y => counts.lo_y += calls,
+        }
+        counts.operator_products += products;
+    }
+
+    fn oracle(&mut self, block: Block) -> &mut (dyn Oracle + 'a) {
+        match block {
+            Block::X => &mut *self.x,
+            Block::Y => &mut *self.y,
+        }
+    }
+
+    /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
+    pub fn split_y(
+        &mut self,
+    ) -> (
+        &'a dyn SaddleProblem,
+        &mut (dyn Oracle + 'a),
+        &mut OracleCounts,
+    ) {
+        let counts = match self.account {
+            Account::Method => &mut self.ledger.method,
+            Account::Certificate => &mut self.ledger.certificate,
+        };
+        (self.problem, &mut *self.y, counts)
+    }
+}

@@ -1,0 +1,556 @@
+//! Quadratic-bilinear problems whose saddle point is known.
+
+use super::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
+use crate::domain::Domain;
+use crate::error::{Error, Result, check_finite, check_len, check_positive};
+use crate::linalg::{dot, norm, spectral_norm};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// A known saddle point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saddle {
+    /// `x*`.
+    pub x: Vec<f64>,
+    /// `y*`.
+    pub y: Vec<f64>,
+    /// `f(x*, y*)`.
+    pub value: f64,
+}
+
+/// The quadratic-bilinear function
+///
+/// ```text
+/// f(x, y) = value + 1/2 |x - x*|^2_Hx + <c_x, x - x*> + <y - y*, B (x - x*)>
+///                 - 1/2 |y - y*|^2_Hy - <c_y, y - y*>
+/// ```
+///
+/// with diagonal `Hx >= 0`, `Hy > 0`. Where `<c_x, x - x*> >= 0` on X and `<c_y, y - y*> >= 0` on Y, its
+/// saddle point over X x Y is `(x*, y*)`.
+///
+/// ```
+/// use couloir::domain::{L2Ball, Simplex};
+/// use couloir::problem::QuadraticBilinear;
+/// let (x_set, y_set) = (L2Ball::new(4, 1.0)?, Simplex::new(3)?);
+/// let problem = QuadraticBilinear::on(&x_set, &y_set).curvature(0.1, 1.0).coupling(2.0).seed(7).build()?;
+/// let gap = problem.exact_gap(&x_set, &y_set, &problem.saddle().x, &problem.saddle().y)?;
+/// assert!(gap.abs() < 1e-12);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct QuadraticBilinear {
+    hx: Vec<f64>,
+    hy: Vec<f64>,
+    /// Row-major, `dim_y` rows of `dim_x`.
+    b: Vec<f64>,
+    cx: Vec<f64>,
+    cy: Vec<f64>,
+    saddle: Saddle,
+    constants: BlockConstants,
+}
+
+/// Chooses a [`QuadraticBilinear`] problem with its saddle point on given sets.
+#[derive(Clone, Copy)]
+pub struct QuadraticBuilder<'a> {
+    x_set: &'a dyn Domain,
+    y_set: &'a dyn Domain,
+    mu_x: f64,
+    mu_y: f64,
+    spread: f64,
+    coupling: f64,
+    push: f64,
+    value: f64,
+    seed: u64,
+}
+
+impl<'a> QuadraticBuilder<'a> {
+    /// Curvature `Hx = mu_x I` (may be 0) and `Hy = mu_y I`.
+    #[must_use]
+    pub fn curvature(mut self, mu_x: f64, mu_y: f64) -> Self {
+        (self.mu_x, self.mu_y) = (mu_x, mu_y);
+        self
+    }
+
+    /// Spreads the diagonal of `Hx` and `Hy` from the curvature up to `factor` times it.
+    #[must_use]
+    pub fn spread(mut self, factor: f64) -> Self {
+        self.spread = factor;
+        self
+    }
+
+    /// The spectral norm of `B`.
+    #[must_use]
+    pub fn coupling(mut self, norm: f64) -> Self {
+        self.coupling = norm;
+        self
+    }
+
+    /// How far outside the sets (in diameters) the points lie whose projections are `x*` and `y*`:
+    /// 0 puts the saddle point inside, 1 well onto the boundary.
+    #[must_use]
+    pub fn push(mut self, push: f64) -> Self {
+        self.push = push;
+        self
+    }
+
+    /// The value at the saddle point.
+    #[must_use]
+    pub fn value(mut self, value: f64) -> Self {
+        self.value = value;
+        self
+    }
+
+    /// The seed of the random numbers.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Makes the problem. The saddle point is the projection of a random point `q`, so that
+    /// `c = x* - q` points into the set: any face can come out.
+    ///
+    /// # Errors
+    /// Sets without a projection, curvature or coupling that is no such thing.
+    pub fn build(self) -> Result<QuadraticBilinear> {
+        let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
+        let (x, cx) = self.place(self.x_set, &mut rng)?;
+        let (y, cy) = self.place(self.y_set, &mut rng)?;
+        let mut b: Vec<f64> = (0..x.len() * y.len())
+            .map(|_| rng.random_range(-1.0..1.0))
+            .collect();
+        let size = spectral_norm(&b, y.len(), x.len())?;
+        b.iter_mut().for_each(|v| *v *= self.coupling / size);
+        let mut diagonal = |mu: f64, n: usize| -> Vec<f64> {
+            (0..n)
+                .map(|_| mu * (1.0 + (self.spread - 1.0) * rng.random::<f64>()))
+                .collect()
+        };
+        let (hx, hy) = (diagonal(self.mu_x, x.len()), diagonal(self.mu_y, y.len()));
+        QuadraticBilinear::new(
+            hx,
+            hy,
+            b,
+            cx,
+            cy,
+            Saddle {
+                x,
+                y,
+                value: self.value,
+            },
+        )
+    }
+
+    fn place(&self, set: &dyn Domain, rng: &mut Pcg64Mcg) -> Result<(Vec<f64>, Vec<f64>)> {
+        let n = set.dim();
+        let mut centre = vec![0.0; n];
+        set.center(&mut centre);
+        let mut away: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let length = norm(&away);
+        away.iter_mut()
+            .for_each(|v| *v *= (self.push + 0.05) * set.diameter() / length);
+        let mut point = vec![0.0; n];
+        away.iter_mut().for_each(|v| *v = -*v);
+        set.oracle().prox(&away, &centre, 1.0, &mut point)?;
+        // grad of <away, u> + 1/2 |u - centre|^2 at its minimiser: non-negative along the set.
+        let inward = (0..n).map(|i| away[i] + point[i] - centre[i]).collect();
+        Ok((point, inward))
+    }
+}
+
+impl QuadraticBilinear {
+    /// A problem on the given sets, its saddle point chosen at random; see [`QuadraticBuilder`].
+    #[must_use]
+    pub fn on<'a>(x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> QuadraticBuilder<'a> {
+        QuadraticBuilder {
+            x_set,
+            y_set,
+            mu_x: 0.0,
+            mu_y: 1.0,
+            spread: 1.0,
+            coupling: 1.0,
+            push: 1.0,
+            value: 0.0,
+            seed: 1,
+        }
+    }
+
+    /// The function with these parts; `b` is row-major with one row for each coordinate of `y`.
+    ///
+    /// # Errors
+    /// Lengths that disagree, entries that are not finite, `hx` negative or `hy` not positive.
+    pub fn new(
+        hx: Vec<f64>,
+        hy: Vec<f64>,
+        b: Vec<f64>,
+        cx: Vec<f64>,
+        cy: Vec<f64>,
+        saddle: Saddle,
+    ) -> Result<Self> {
+        let (nx, ny) = (saddle.x.len(), saddle.y.len());
+        if nx == 0 || ny == 0 {
+            return Err(Error::EmptySet {
+                why: format!("a problem of dimensions {nx} and {ny}"),
+            });
+        }
+        for (what, expected, part) in [
+            ("hx", nx, &hx),
+            ("hy", ny, &hy),
+            ("b", nx * ny, &b),
+            ("cx", nx, &cx),
+            ("cy", ny, &cy),
+            ("x*", nx, &saddle.x),
+            ("y*", ny, &saddle.y),
+        ] {
+            check_len(what, expected, part.len())?;
+            check_finite(what, part)?;
+        }
+        check_finite("value at the saddle point", &[saddle.value])?;
+        let largest = |h: &[f64]| h.iter().fold(0.0f64, |m, v| m.max(*v));
+        let smallest = |h: &[f64]| h.iter().fold(f64::INFINITY, |m, v| m.min(*v));
+        check_positive("the smallest entry of hy", smallest(&hy))?;
+        if smallest(&hx) < 0.0 {
+            return Err(Error::Setting {
+                name: "hx",
+                why: format!("entries must be zero or more, got {}", smallest(&hx)),
+            });
+        }
+        let coupling = spectral_norm(&b, ny, nx)?;
+        let constants = BlockConstants::all(largest(&hx), coupling, largest(&hy), smallest(&hy));
+        Ok(QuadraticBilinear {
+            hx,
+            hy,
+            b,
+            cx,
+            cy,
+            saddle,
+            constants,
+        })
+    }
+
+    /// The saddle point.
+    #[must_use]
+    pub fn saddle(&self) -> &Saddle {
+        &self.saddle
+    }
+
+    /// `B (x - x*)`, one entry.
+    fn row(&self, j: usize, x: &[f64]) -> f64 {
+        let nx = x.len();
+        let row = &self.b[j * nx..(j + 1) * nx];
+        row.iter()
+            .zip(x)
+            .zip(&self.saddle.x)
+            .map(|((b, x), s)| b * (x - s))
+            .sum()
+    }
+
+    /// The primal-dual gap `max_y' f(x, y') - min_x' f(x', y)`, exactly, from two projections.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless `Hx` and `Hy` are multiples of the identity; what the sets report.
+    pub fn exact_gap(
+        &self,
+        x_set: &dyn Domain,
+        y_set: &dyn Domain,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<f64> {
+        let constant = |h: &[f64]| h.iter().all(|v| *v == h[0]);
+        if !constant(&self.hx) || !constant(&self.hy) {
+            return Err(Error::Setting {
+                name: "curvature",
+                why: "the exact gap needs Hx and Hy to be multiples of the identity".to_owned(),
+            });
+        }
+        // max over y' of <B (x - x*) - c_y, y'> - mu_y/2 |y' - y*|^2
+        let mut slope: Vec<f64> = (0..y.len()).map(|j| self.cy[j] - self.row(j, x)).collect();
+        let mut response_y = vec![0.0; y.len()];
+        y_set
+            .oracle()
+            .prox(&slope, &self.saddle.y, self.hy[0], &mut response_y)?;
+        // min over x' of <B^T (y - y*) + c_x, x'> + mu_x/2 |x' - x*|^2
+        slope = self.slope_x(y);
+        let mut response_x = vec![0.0; x.len()];
+        if self.hx[0] > 0.0 {
+            x_set
+                .oracle()
+                .prox(&slope, &self.saddle.x, self.hx[0], &mut response_x)?;
+        } else {
+            x_set.oracle().lmo(&slope, &mut response_x)?;
+        }
+        // The value itself cancels.
+        Ok(self.rest(x, &response_y) - self.rest(&response_x, y))
+    }
+
+    /// `B^T (y - y*) + c_x`.
+    fn slope_x(&self, y: &[f64]) -> Vec<f64> {
+        let nx = self.saddle.x.len();
+        let mut slope = self.cx.clone();
+        for (j, (y, s)) in y.iter().zip(&self.saddle.y).enumerate() {
+            crate::linalg::axpy(y - s, &self.b[j * nx..(j + 1) * nx], &mut slope);
+        }
+        slope
+    }
+
+    /// `f - value`.
+    fn rest(&self, x: &[f64], y: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for i in 0..x.len() {
+            let d = x[i] - self.saddle.x[i];
+            sum += (0.5 * self.hx[i] * d + self.cx[i]) * d;
+        }
+        for j in 0..y.len() {
+            let d = y[j] - self.saddle.y[j];
+            sum += (self.row(j, x) - 0.5 * self.hy[j] * d - self.cy[j]) * d;
+        }
+        sum
+    }
+}
+
+impl SaddleProblem for QuadraticBilinear {
+    fn dim_x(&self) -> usize {
+        self.saddle.x.len()
+    }
+
+    fn dim_y(&self) -> usize {
+        self.saddle.y.len()
+    }
+
+    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+        self.saddle.value + self.rest(at.image, y)
+    }
+
+    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        let nx = at.image.len();
+        for i in 0..nx {
+            out[i] = self.cx[i] + self.hx[i] * (at.image[i] - self.saddle.x[i]);
+        }
+        for j in 0..y.len() {
+            crate::linalg::axpy(y[j] - self.saddle.y[j], &self.b[j * nx..(j + 1) * nx], out);
+        }
+    }
+
+    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        for j in 0..y.len() {
+            out[j] = self.row(j, at.image) - self.hy[j] * (y[j] - self.saddle.y[j]) - self.cy[j];
+        }
+    }
+
+    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, _y: &[f64], _slope: f64) -> Measured {
+        let value = 0.5
+            * (0..self.hx.len())
+                .map(|i| self.hx[i] * (to.image[i] - from.image[i]).powi(2))
+                .sum::<f64>();
+        Measured {
+            value,
+            rounding: 4.0 * f64::EPSILON * value,
+        }
+    }
+
+    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+        let (mut value, mut size) = (0.0, 0.0);
+        for j in 0..from.len() {
+            let middle = 0.5 * (from[j] + to[j]) - self.saddle.y[j];
+            let coupling = self.row(j, at.image);
+            let term = (coupling - self.hy[j] * middle - self.cy[j]) * (to[j] - from[j]);
+            value += term;
+            size += (coupling.abs() + (self.hy[j] * middle).abs() + self.cy[j].abs())
+                * (to[j] - from[j]).abs();
+        }
+        Measured {
+            value,
+            rounding: 4.0 * f64::EPSILON * size,
+        }
+    }
+
+    fn constants(&self) -> BlockConstants {
+        self.constants
+    }
+}
+
+/// A mean of quadratic-bilinear functions with noise in their Hessians:
+///
+/// ```text
+/// F(x, y; xi) = f(x, y) + s(xi) [ noise (<y - y*, N (x - x*)> + 1/2 mu_x |x - x*|^2 - 1/2 mu_y |y - y*|^2)
+///                                 + drift (<d_x, x - x*> + <d_y, y - y*>) ]
+/// ```
+///
+/// with `s(xi)` in [-1, 1] of mean zero: a finite sum over `n` components, whose `s` come in pairs
+/// of opposite sign, or an expectation with `s` uniform.
+#[derive(Clone, Debug)]
+pub struct QuadraticSum {
+    base: QuadraticBilinear,
+    population: Population,
+    noise: f64,
+    drift: f64,
+    n: Vec<f64>,
+    dx: Vec<f64>,
+    dy: Vec<f64>,
+}
+
+impl QuadraticSum {
+    /// Spreads `base` over a population. `noise` (at most 1) scales the noise of the Hessian relative
+    /// to the curvature and coupling of `base`; `drift` is the norm of the additive noise.
+    ///
+    /// # Errors
+    /// A finite population that is empty or odd; `noise` outside [0, 1] or `drift` negative.
+    pub fn new(
+        base: QuadraticBilinear,
+        population: Population,
+        noise: f64,
+        drift: f64,
+        seed: u64,
+    ) -> Result<Self> {
+        if let Population::Finite(n) = population
+            && (n == 0 || n % 2 == 1)
+        {
+            return Err(Error::Setting {
+                name: "population",
+                why: format!("the number of components must be even and above 0, got {n}"),
+            });
+        }
+        if !(0.0..=1.0).contains(&noise) || !(drift.is_finite() && drift >= 0.0) {
+            return Err(Error::Setting {
+                name: "noise",
+                why: format!("noise must be in [0, 1] and drift >= 0, got {noise} and {drift}"),
+            });
+        }
+        let (nx, ny) = (base.dim_x(), base.dim_y());
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut draw =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| rng.random_range(-1.0..1.0)).collect() };
+        let (mut n, mut dx, mut dy) = (draw(nx * ny), draw(nx), draw(ny));
+        let size = spectral_norm(&n, ny, nx)?;
+        let coupling = base.constants.lxy.unwrap_or(0.0);
+        n.iter_mut().for_each(|v| *v *= coupling / size);
+        for d in [&mut dx, &mut dy] {
+            let length = norm(d);
+            d.iter_mut().for_each(|v| *v /= length);
+        }
+        Ok(QuadraticSum {
+            base,
+            population,
+            noise,
+            drift,
+            n,
+            dx,
+            dy,
+        })
+    }
+
+    /// The problem that is the mean.
+    #[must_use]
+    pub fn base(&self) -> &QuadraticBilinear {
+        &self.base
+    }
+
+    fn weight(&self, sample: u64) -> f64 {
+        match self.population {
+            Population::Finite(n) => {
+                // components i and i + n/2 are opposite
+                let half = n / 2;
+                let s = uniform(sample % half);
+                if sample >= half { -s } else { s }
+            }
+            Population::Infinite => uniform(sample),
+        }
+    }
+
+    fn mean_weight(&self, batch: &[u64]) -> f64 {
+        batch.iter().map(|&i| self.weight(i)).sum::<f64>() / batch.len() as f64
+    }
+}
+
+/// A number in [-1, 1) from a key, by a hash with good mixing (splitmix64).
+fn uniform(key: u64) -> f64 {
+    let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    (z >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+impl SaddleProblem for QuadraticSum {
+    fn dim_x(&self) -> usize {
+        self.base.dim_x()
+    }
+
+    fn dim_y(&self) -> usize {
+        self.base.dim_y()
+    }
+
+    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+        self.base.value(at, y)
+    }
+
+    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.base.grad_image(at, y, out);
+    }
+
+    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.base.grad_y(at, y, out);
+    }
+
+    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], slope: f64) -> Measured {
+        self.base.bend_x(from, to, y, slope)
+    }
+
+    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+        self.base.change_y(at, from, to)
+    }
+
+    fn constants(&self) -> BlockConstants {
+        self.base.constants()
+    }
+
+    fn sampled(&self) -> Option<&dyn Sampled> {
+        Some(self)
+    }
+}
+
+impl Sampled for QuadraticSum {
+    fn population(&self) -> Population {
+        self.population
+    }
+
+    fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        self.base.grad_image(
+            Seen {
+                image: x,
+                cache: &[],
+            },
+            y,
+            out,
+        );
+        let s = self.mean_weight(batch);
+        let nx = x.len();
+        for i in 0..nx {
+            let curvature = self.base.hx[i] * (x[i] - self.base.saddle.x[i]);
+            out[i] += s * (self.noise * curvature + self.drift * self.dx[i]);
+        }
+        for (j, (y, star)) in y.iter().zip(&self.base.saddle.y).enumerate() {
+            let row = &self.n[j * nx..(j + 1) * nx];
+            crate::linalg::axpy(s * self.noise * (y - star), row, out);
+        }
+    }
+
+    fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        self.base.grad_y(
+            Seen {
+                image: x,
+                cache: &[],
+            },
+            y,
+            out,
+        );
+        let s = self.mean_weight(batch);
+        let nx = x.len();
+        for j in 0..y.len() {
+            let row = &self.n[j * nx..(j + 1) * nx];
+            let coupling = dot(row, x) - dot(row, &self.base.saddle.x);
+            let curvature = self.base.hy[j] * (y[j] - self.base.saddle.y[j]);
+            out[j] += s * (self.noise * (coupling - curvature) + self.drift * self.dy[j]);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The one run loop: stopping rules, status, trace and observers, for every solver.
+
+mod atomic;
+mod clock;
+mod stop;
+
+pub use atomic::write_atomically;
+pub use clock::{Clock, NoClock, WallClock};
+pub use stop::{Status, StopRules};
+
+use crate::certificate::{Bounds, Certificate};
+use crate::error::{Block, Result};
+use crate::problem::Ledger;
+
+/// How one iteration of a solver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// The iterate moved on.
+    Advanced,
+    /// Rounding leaves nothing more to gain.
+    NoProgress,
+    /// An inner solve on this block used up its budget of linear minimisations.
+    InnerBudget(Block),
+}
+
+/// A running solver: explicit state, one iteration at a time.
+pub trait Algorithm {
+    /// The method's name, as users type it.
+    fn name(&self) -> &'static str;
+
+    /// Does one iteration.
+    ///
+    /// # Errors
+    /// What the problem or the sets report; the state before the iteration stays valid.
+    fn step(&mut self) -> Result<Step>;
+
+    /// Brings [`certificate`](Algorithm::certificate) up to date, at the expense of the ledger's
+    /// certificate account.
+    ///
+    /// # Errors
+    /// What the problem or the sets report.
+    fn evaluate(&mut self) -> Result<()>;
+
+    /// The certificate of the best pair so far.
+    fn certificate(&self) -> &Certificate;
+
+    /// The best certified pair so far.
+    fn best(&self) -> (&[f64], &[f64]);
+
+    /// The current iterate.
+    fn current(&self) -> (&[f64], &[f64]);
+
+    /// Iterations done.
+    fn iterations(&self) -> u64;
+
+    /// What theory says of the current iterate.
+    fn bounds(&self) -> Bounds {
+        Bounds::NONE
+    }
+
+    /// The ledger of oracle calls.
+    fn ledger(&self) -> &Ledger;
+}
+
+/// One record of the trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TracePoint {
+    /// Iterations done.
+    pub iteration: u64,
+    /// Seconds spent by the method, evaluations not counted.
+    pub seconds: f64,
+    /// The best certificate so far.
+    pub certificate: Certificate,
+    /// What theory says.
+    pub bounds: Bounds,
+    /// Oracle calls so far.
+    pub ledger: Ledger,
+}
+
+/// What an observer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// End the run; the status will be [`Status::StoppedByObserver`].
+    Stop,
+}
+
+/// Watches a run: called at the start and after every evaluation with read access to the state.
+pub trait Observer {
+    /// Looks at the state.
+    fn observe(&mut self, point: &TracePoint, state: &dyn Algorithm) -> Flow;
+}
+
+impl<F: FnMut(&TracePoint, &dyn Algorithm) -> Flow> Observer for F {
+    fn observe(&mut self, point: &TracePoint, state: &dyn Algorithm) -> Flow {
+        self(point, state)
+    }
+}
+
+/// What comes out of a run (the points are in the solver).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Why it ended.
+    pub status: Status,
+    /// The certificate of the best pair.
+    pub certificate: Certificate,
+    /// What theory says at the last iterate.
+    pub bounds: Bounds,
+    /// Iterations done.
+    pub iterations: u64,
+    /// Seconds spent by the method, evaluations not counted.
+    pub seconds: f64,
+    /// Oracle calls.
+    pub ledger: Ledger,
+    /// The trace, one record for each evaluation.
+    pub trace: Vec<TracePoint>,
+}
+
+/// Runs a solver until a rule stops it.
+///
+/// The state is evaluated and recorded before the first iteration, then every `rules.evaluate_every`
+/// iterations, and at the end.
+///
+/// # Errors
+/// Rules that make no sense; what the solver reports.
+pub fn run(
+    solver: &mut dyn Algorithm,
+    rules: &StopRules,
+    clock: &dyn Clock,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
+    rules.check()?;
+    let mut trace: Vec<TracePoint> = Vec::new();
+    let mut seconds = 0.0;
+    let mut stall = stop::Stall::new(solver.iterations());
+    let mut first_gap = f64::INFINITY;
+    let mut ended: Option<Status> = None;
+    loop {
+        let due = solver.iterations().is_multiple_of(rules.evaluate_every);
+        if due || ended.is_some() || trace.is_empty() {
+            solver.evaluate()?;
+            let certificate = *solver.certificate();
+            if trace.is_empty() {
+                first_gap = certificate.gap;
+            }
+            let point = TracePoint {
+                iteration: solver.iterations(),
+                seconds,
+                certificate,
+                bounds: solver.bounds(),
+                ledger: *solver.ledger(),
+            };
+            trace.push(point);
+            let flow = observer.observe(&point, solver);
+            ended = rules
+                .reached(certificate.gap, first_gap)
+                .or(ended)
+                .or((flow == Flow::Stop).then_some(Status::StoppedByObserver))
+                .or_else(|| stall.check(&point).then_some(Status::NoProgress));
+        }
+        if ended.is_none() {
+            ended = rules.spent(solver.iterations(), seconds, solver.ledger());
+            if ended.is_some() && trace.last().map(|p| p.iteration) != Some(solver.iterations()) {
+                continue; // evaluate once more at the end
+            }
+        }
+        if let Some(status) = ended {
+            return Ok(Outcome {
+                status,
+                certificate: *solver.certificate(),
+                bounds: solver.bounds(),
+                iterations: solver.iterations(),
+                seconds,
+                ledger: *solver.ledger(),
+                trace,
+            });
+        }
+        let before = clock.seconds();
+        let step = solver.step()?;
+        seconds += clock.seconds() - before;
+        ended = match step {
+            Step::Advanced => None,
+            Step::NoProgress => Some(Status::NoProgress),
+            Step::InnerBudget(block) => Some(Status::InnerBudget(block)),
+        };
+    }
+}

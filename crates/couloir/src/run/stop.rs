@@ -1,0 +1,180 @@
+//! When a run ends, and why.
+
+use super::TracePoint;
+use crate::error::{Block, Error, Result};
+use crate::problem::{Counter, Ledger};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The certified gap is at most the absolute tolerance.
+    Solved,
+    /// The certified gap is at most the relative tolerance times the first one.
+    SolvedRelative,
+    /// The time is up.
+    TimeLimit,
+    /// The iterations are done.
+    IterationLimit,
+    /// This entry of the method's ledger reached its limit.
+    OracleLimit(Counter),
+    /// The cancel flag was raised.
+    Cancelled,
+    /// An observer asked to stop.
+    StoppedByObserver,
+    /// No more progress is possible: the certificate is at the level of rounding, or has stood
+    /// still for half of the run.
+    NoProgress,
+    /// An inner solve on this block used up its budget of linear minimisations.
+    InnerBudget(Block),
+}
+
+impl Status {
+    /// Whether the tolerance asked for was reached.
+    #[must_use]
+    pub fn is_solved(self) -> bool {
+        matches!(self, Status::Solved | Status::SolvedRelative)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Status::Solved => f.write_str("solved"),
+            Status::SolvedRelative => f.write_str("solved (relative)"),
+            Status::TimeLimit => f.write_str("time limit"),
+            Status::IterationLimit => f.write_str("iteration limit"),
+            Status::OracleLimit(counter) => write!(f, "limit of {counter}"),
+            Status::Cancelled => f.write_str("cancelled"),
+            Status::StoppedByObserver => f.write_str("stopped by observer"),
+            Status::NoProgress => f.write_str("no more progress"),
+            Status::InnerBudget(block) => write!(f, "inner budget of {block}"),
+        }
+    }
+}
+
+/// When to stop, and how often to look.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StopRules {
+    /// Stop when the certified gap is at most this.
+    pub gap: Option<f64>,
+    /// Stop when the certified gap is at most this times the gap at the start.
+    pub relative_gap: Option<f64>,
+    /// Stop after this many seconds (evaluations not counted).
+    pub seconds: Option<f64>,
+    /// Stop after this many iterations.
+    pub iterations: Option<u64>,
+    /// Stop when an entry of the method's ledger reaches its limit.
+    pub limits: Vec<(Counter, u64)>,
+    /// Stop when this flag is raised.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Evaluate the certificate every this many iterations.
+    pub evaluate_every: u64,
+}
+
+impl Default for StopRules {
+    /// A gap of one part in a million of the first, 10,000 iterations, a look at every iteration.
+    fn default() -> Self {
+        StopRules {
+            gap: None,
+            relative_gap: Some(1e-6),
+            seconds: None,
+            iterations: Some(10_000),
+            limits: Vec::new(),
+            cancel: None,
+            evaluate_every: 1,
+        }
+    }
+}
+
+impl StopRules {
+    pub(super) fn check(&self) -> Result<()> {
+        let positive = [
+            ("gap tolerance", self.gap),
+            ("relative gap tolerance", self.relative_gap),
+            ("time limit", self.seconds),
+        ];
+        for (name, value) in positive {
+            if let Some(v) = value
+                && !(v > 0.0)
+            {
+                return Err(Error::Setting {
+                    name,
+                    why: format!("must be above zero, got {v}"),
+                });
+            }
+        }
+        if self.evaluate_every == 0 {
+            return Err(Error::Setting {
+                name: "evaluate_every",
+                why: "must be at least 1, got 0".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
+        if self.gap.is_some_and(|tol| gap <= tol) {
+            Some(Status::Solved)
+        } else if self
+            .relative_gap
+            .is_some_and(|tol| gap <= tol * first_gap && gap.is_finite())
+        {
+            Some(Status::SolvedRelative)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn spent(&self, iterations: u64, seconds: f64, ledger: &Ledger) -> Option<Status> {
+        if self
+            .cancel
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            return Some(Status::Cancelled);
+        }
+        if self.iterations.is_some_and(|limit| iterations >= limit) {
+            return Some(Status::IterationLimit);
+        }
+        if self.seconds.is_some_and(|limit| seconds >= limit) {
+            return Some(Status::TimeLimit);
+        }
+        let over = self
+            .limits
+            .iter()
+            .find(|(counter, limit)| ledger.method.get(*counter) >= *limit);
+        over.map(|(counter, _)| Status::OracleLimit(*counter))
+    }
+}
+
+/// Tells a certificate that stands still: it has not fallen by a hundredth since half of the run.
+pub(super) struct Stall {
+    mark: f64,
+    since: u64,
+}
+
+/// Iterations that a certificate may stand still at the least.
+const PATIENCE: u64 = 200;
+
+impl Stall {
+    pub fn new(iteration: u64) -> Self {
+        Stall {
+            mark: f64::INFINITY,
+            since: iteration,
+        }
+    }
+
+    pub fn check(&mut self, point: &TracePoint) -> bool {
+        let gap = point.certificate.gap;
+        if gap <= 0.99 * self.mark {
+            self.mark = gap;
+            self.since = point.iteration;
+            return gap <= 0.0;
+        }
+        point.iteration - self.since > PATIENCE.max(point.iteration / 2)
+    }
+}

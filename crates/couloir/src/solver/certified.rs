@@ -1,0 +1,511 @@
+//! Certified MPCGS: the method of the paper with block constants found by backtracking, conditions
+//! that are checked instead of assumed, and bounds computed from what was reached. The proof is in
+//! docs/theory.md.
+
+use super::Inner;
+use super::improve::Improver;
+use super::respond::{Responder, Response};
+use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
+use crate::domain::{Confidence, Domain};
+use crate::error::{Block, Error, Result};
+use crate::linalg::{axpby, combine, dot, dot_difference, norm};
+use crate::problem::{Imaged, Ledger, Oracles, PointX, SaddleProblem};
+use crate::run::{Algorithm, Step};
+use crate::sliding::{SlideState, SlideTask};
+
+/// Linear minimisations that one inner solve may spend, where nothing else is said.
+pub(super) const INNER_BUDGET: u64 = 10_000_000;
+
+/// Settings of certified MPCGS.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CertifiedSettings {
+    /// How `v` is found.
+    pub inner_x: Inner,
+    /// How `y` is found.
+    pub inner_y: Inner,
+    /// Linear minimisations that one inner solve may spend.
+    pub inner_budget: u64,
+    /// The first `Lhat`; where none is given a small guess is raised until the conditions hold.
+    pub first_lhat: Option<f64>,
+    /// Points of the convex hull in which a better `x` is sought when it pays (3 or more; 0 for
+    /// never). Each beyond the first two keeps one more vector and its image in memory.
+    pub hull_points: usize,
+}
+
+impl Default for CertifiedSettings {
+    fn default() -> Self {
+        CertifiedSettings {
+            inner_x: Inner::Auto,
+            inner_y: Inner::Auto,
+            inner_budget: INNER_BUDGET,
+            first_lhat: None,
+            hull_points: 6,
+        }
+    }
+}
+
+impl CertifiedSettings {
+    /// The same inner solve on both blocks.
+    #[must_use]
+    pub fn inner(mut self, inner: Inner) -> Self {
+        (self.inner_x, self.inner_y) = (inner, inner);
+        self
+    }
+}
+
+/// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled.
+const ROUNDS: u32 = 3;
+/// Rises of `Lhat` within one iteration after which something other than `Lhat` must be wrong.
+const RISES: u32 = 120;
+/// The first guess of `Lhat` in units of `|grad_x| / D_X`: low, for raising it costs no gradient.
+const FIRST_GUESS: f64 = 1e-3;
+
+/// What one accepted round leaves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accepted {
+    /// A bound of `max_y f(x_k, y)`: `f(x_k, y_k) + eps_k`.
+    upper: f64,
+    /// `f(z_k, y_k) - <grad_x f(z_k, y_k), z_k>`: the constant of the linear minorant of `f(., y_k)`.
+    constant: f64,
+    /// The `eps_k`, `zeta_k`, `chi_k` reached.
+    eps: f64,
+    zeta: f64,
+    chi: f64,
+    /// The `Lhat` that condition (c) would have been content with.
+    needed: f64,
+}
+
+/// Certified MPCGS, running.
+pub struct Certified<'a> {
+    oracles: Oracles<'a>,
+    responder: Responder,
+    exact_x: bool,
+    inner_budget: u64,
+    diameter: f64,
+    k: u64,
+    lhat: f64,
+    /// `x_{k-1}`, then `x_k`.
+    x: PointX,
+    /// `x_r`, of which only the image is needed until it is accepted; as for `z_k`.
+    trial_x: PointX,
+    z: PointX,
+    v: Imaged,
+    trial_v: Imaged,
+    /// `y_r`, then `y_k`.
+    y: Vec<f64>,
+    /// The response to `x_r`, then to `x_k`.
+    y_hat: Vec<f64>,
+    y_bar: Vec<f64>,
+    gradient: Vec<f64>,
+    vertex: Vec<f64>,
+    /// The averaged linear minorant `u -> constant + <slope, u>`.
+    minorant_slope: Vec<f64>,
+    minorant_constant: f64,
+    /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
+    charges: f64,
+    bounds: Bounds,
+    best: Best,
+    improver: Option<Improver>,
+}
+
+/// The best `x` (by its upper bound) and the best `y` (by its lower bound) so far: together the best
+/// certified pair.
+struct Best {
+    certificate: Certificate,
+    upper: f64,
+    /// Whether the solver's current `x` is the best one; if not, it is in `x`.
+    x_is_current: bool,
+    x: PointX,
+    lower: f64,
+    y: Vec<f64>,
+    confidence: Confidence,
+}
+
+impl<'a> Certified<'a> {
+    /// Certified MPCGS at its start point; evaluates the FW-gap there.
+    ///
+    /// # Errors
+    /// Dimensions that disagree, an oracle or a constant that an inner solve needs and that is
+    /// missing, a start point outside its set, values or gradients that are not finite.
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+        settings: &CertifiedSettings,
+        x_start: Option<&[f64]>,
+        y_start: Option<&[f64]>,
+    ) -> Result<Self> {
+        if let Some(lhat) = settings.first_lhat {
+            crate::error::check_positive("first Lhat", lhat)?;
+        }
+        let mut oracles = Oracles::new(problem, x_set, y_set)?;
+        let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
+        let exact_x = super::exact_x(&oracles, settings.inner_x)?;
+        let mut x = PointX::new(problem);
+        oracles.start(Block::X, x_start, &mut x.x)?;
+        let mut y = vec![0.0; problem.dim_y()];
+        oracles.start(Block::Y, y_start, &mut y)?;
+        oracles.image(&x.x, &mut x.image)?;
+        oracles.prepare(&mut x);
+        let improver = match settings.hull_points {
+            0 => None,
+            points => Some(Improver::new(points, &x, y.len())),
+        };
+        let mut scratch = GapScratch::new(x.x.len(), y.len());
+        let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
+        Ok(Certified {
+            responder,
+            exact_x,
+            inner_budget: settings.inner_budget,
+            diameter: x_set.diameter(),
+            k: 0,
+            lhat: settings.first_lhat.unwrap_or(0.0),
+            improver,
+            trial_x: PointX {
+                x: Vec::new(),
+                ..x.clone()
+            },
+            z: PointX {
+                x: Vec::new(),
+                ..x.clone()
+            },
+            v: Imaged::of(&x),
+            trial_v: Imaged::of(&x),
+            y_hat: y.clone(),
+            y_bar: y.clone(),
+            gradient: vec![0.0; x.x.len()],
+            vertex: vec![0.0; x.x.len()],
+            minorant_slope: vec![0.0; x.x.len()],
+            minorant_constant: 0.0,
+            charges: 0.0,
+            bounds: Bounds::NONE,
+            best: Best {
+                certificate: first,
+                upper: first.upper,
+                x_is_current: true,
+                x: x.clone(),
+                lower: first.lower,
+                y: y.clone(),
+                confidence: first.confidence,
+            },
+            x,
+            y,
+            oracles,
+        })
+    }
+
+    /// The current `Lhat`.
+    #[must_use]
+    pub fn lhat(&self) -> f64 {
+        self.lhat
+    }
+
+    /// The iterate `v_k`.
+    #[must_use]
+    pub fn v(&self) -> &[f64] {
+        &self.v.x
+    }
+
+    /// The average `ybar_k`.
+    #[must_use]
+    pub fn y_bar(&self) -> &[f64] {
+        &self.y_bar
+    }
+
+    /// `Lhat D_X^2 / (k (k+1) (k+2))`: what condition (a) asks of `eps_k`.
+    fn eps_target(&self, k: f64) -> f64 {
+        self.lhat * self.diameter.powi(2) / (k * (k + 1.0) * (k + 2.0))
+    }
+
+    /// How well the inner y-solve must do for (a) to be decided.
+    fn response_accuracy(&self, k: f64) -> f64 {
+        let from_gap = 1e-2 * self.best.certificate.gap / k;
+        if self.lhat > 0.0 {
+            (self.eps_target(k) / 64.0).min(from_gap)
+        } else {
+            from_gap
+        }
+    }
+
+    fn respond_to_trial(&mut self, k: f64) -> Result<Response> {
+        let accuracy = self.response_accuracy(k);
+        self.y_hat.copy_from_slice(&self.y);
+        self.responder
+            .respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
+    }
+
+    /// `v_r = argmin <g, u> + alpha/2 |u - v_{k-1}|^2` with condition (b) at `zeta_k`; returns the `zeta`
+    /// reached.
+    fn slide_v(&mut self, k: f64, alpha: f64) -> Result<std::result::Result<f64, Step>> {
+        let (g, v, out) = (&self.gradient, &self.v.x, &mut self.trial_v.x);
+        if self.exact_x {
+            return Ok(Ok(self.oracles.prox(Block::X, g, v, alpha, out)?));
+        }
+        let eta = (self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)))
+            .min(0.05 * self.best.certificate.gap);
+        let task = SlideTask {
+            r: g,
+            q: v,
+            beta: alpha,
+            eta,
+            budget: self.inner_budget,
+        };
+        let slide = self.oracles.slide(Block::X, &task, out)?;
+        if slide.state == SlideState::OutOfBudget {
+            return Ok(Err(Step::InnerBudget(Block::X)));
+        }
+        Ok(Ok(slide.gap))
+    }
+
+    /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x` (its image
+    /// alone), `y` and `trial_v`.
+    fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
+        combine(
+            1.0 - gamma,
+            &self.x.image,
+            gamma,
+            &self.v.image,
+            &mut self.z.image,
+        );
+        self.oracles.prepare(&mut self.z);
+
+        // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
+        let accuracy = self.response_accuracy(k);
+        self.y.copy_from_slice(&self.y_hat);
+        let response = self
+            .responder
+            .respond(&mut self.oracles, &self.z, accuracy, &mut self.y)?;
+        if response.state == SlideState::OutOfBudget {
+            return Ok(Err(Step::InnerBudget(Block::Y)));
+        }
+        self.oracles.grad_x(&self.z, &self.y, &mut self.gradient)?;
+        if self.lhat == 0.0 {
+            let guess = FIRST_GUESS * norm(&self.gradient) / self.diameter;
+            self.lhat = if guess > 0.0 { guess } else { 1.0 };
+        }
+
+        let mut failed_rounds = 0;
+        for _ in 0..RISES {
+            let alpha = 6.0 * self.lhat / (k + 1.0);
+            let zeta = match self.slide_v(k, alpha)? {
+                Ok(zeta) => zeta,
+                Err(step) => return Ok(Err(step)),
+            };
+            self.oracles
+                .image(&self.trial_v.x, &mut self.trial_v.image)?;
+            let (v, trial_v) = (&self.v, &self.trial_v);
+            combine(
+                1.0 - gamma,
+                &self.x.image,
+                gamma,
+                &trial_v.image,
+                &mut self.trial_x.image,
+            );
+            self.oracles.prepare(&mut self.trial_x);
+
+            // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
+            let (slope, square) = dot_difference(&self.gradient, &trial_v.x, &v.x);
+            let bend = self
+                .oracles
+                .bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
+            let allowed = 0.5 * gamma * alpha * square;
+            let excess = bend.value - allowed;
+            let needed = if allowed > 0.0 {
+                self.lhat * bend.value / allowed
+            } else {
+                0.0
+            };
+            if excess > bend.rounding {
+                self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
+                continue;
+            }
+            let chi = (excess + bend.rounding).max(0.0);
+
+            // (a) max_y f(x_k, y) - f(x_k, y_k) <= eps_k
+            let response = self.respond_to_trial(k)?;
+            if response.state == SlideState::OutOfBudget {
+                return Ok(Err(Step::InnerBudget(Block::Y)));
+            }
+            let change = self.oracles.change_y(&self.trial_x, &self.y, &self.y_hat)?;
+            let eps = change.value.max(0.0) + response.gap + change.rounding;
+            let floor = 4.0 * (response.gap + change.rounding);
+            if eps <= self.eps_target(k).max(floor) {
+                let value = self.oracles.value(&self.trial_x, &self.y)?;
+                let g = &self.gradient;
+                let at_x = (1.0 - gamma) * dot(g, &self.x.x) + gamma * dot(g, &self.trial_v.x);
+                let constant = value - bend.value - at_x;
+                return Ok(Ok(Accepted {
+                    upper: value + eps,
+                    constant,
+                    eps,
+                    zeta,
+                    chi,
+                    needed,
+                }));
+            }
+            // the curvature of max_y f along the step, which Lhat stands for
+            let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
+            if self.lhat < 0.5 * curvature {
+                self.lhat = curvature.clamp(1.4 * self.lhat, 16.0 * self.lhat);
+                continue; // the step was far too long: a shorter one, from the same gradient
+            }
+            failed_rounds += 1;
+            if failed_rounds % ROUNDS == 0 {
+                self.lhat *= 2.0;
+            }
+            std::mem::swap(&mut self.y, &mut self.y_hat);
+            self.oracles.grad_x(&self.z, &self.y, &mut self.gradient)?;
+        }
+        Err(Error::Numerical {
+            what: "certified MPCGS",
+            why: format!(
+                "Lhat ran away to {:e} at iteration {k}: is grad_x the gradient of value, and is f convex \
+                 in x and concave in y? `check_gradient` tells",
+                self.lhat
+            ),
+        })
+    }
+
+    /// Moves on to the accepted point, or to a better one in the hull of the last ones, and keeps the
+    /// old `x` where its upper bound is the better one. `upper` bounds `max_y f(x_k, y)`.
+    fn accept(&mut self, gamma: f64, upper: f64) -> Result<f64> {
+        let better = match &mut self.improver {
+            Some(improver) if improver.is_due() => improver.search(
+                &mut self.oracles,
+                &mut self.responder,
+                &self.x,
+                &self.trial_v,
+                gamma,
+                &mut self.trial_x,
+                &mut self.y_hat,
+                upper,
+                self.best.certificate.gap,
+            )?,
+            _ => None,
+        };
+        let new_upper = better.unwrap_or(upper);
+        if new_upper <= self.best.upper {
+            self.best.upper = new_upper;
+            self.best.x_is_current = true;
+        } else if self.best.x_is_current {
+            self.best.x.copy_from(&self.x);
+            self.best.x_is_current = false;
+        }
+        match (&self.improver, better) {
+            (Some(improver), Some(_)) => improver.apply(&mut self.x.x, &self.trial_v.x),
+            _ => axpby(gamma, &self.trial_v.x, 1.0 - gamma, &mut self.x.x),
+        }
+        std::mem::swap(&mut self.x.image, &mut self.trial_x.image);
+        std::mem::swap(&mut self.x.cache, &mut self.trial_x.cache);
+        std::mem::swap(&mut self.v, &mut self.trial_v);
+        if let Some(improver) = &mut self.improver {
+            let old = std::mem::take(&mut self.trial_v);
+            self.trial_v = improver.push(old);
+        }
+        axpby(gamma, &self.y, 1.0 - gamma, &mut self.y_bar);
+        Ok(new_upper)
+    }
+
+    /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
+    fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<()> {
+        let Accepted {
+            constant,
+            eps,
+            zeta,
+            chi,
+            ..
+        } = accepted;
+        let weight = k * (k + 1.0) * (k + 2.0);
+        self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
+        self.bounds.schedule =
+            (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
+
+        // f(u, y_k) >= constant + <gradient, u>; on average >= minorant_constant + <minorant_slope, u>
+        axpby(gamma, &self.gradient, 1.0 - gamma, &mut self.minorant_slope);
+        self.minorant_constant = (1.0 - gamma) * self.minorant_constant + gamma * constant;
+        let Certified { oracles, best, .. } = self;
+        let (gradient, slope, vertex) = (&self.gradient, &self.minorant_slope, &mut self.vertex);
+        let (single, average) = oracles.certifying(|o| -> Result<_> {
+            Ok((
+                o.lmo(Block::X, gradient, vertex)?,
+                o.lmo(Block::X, slope, vertex)?,
+            ))
+        })?;
+        let rounding = 8.0 * f64::EPSILON * (upper.abs() + (upper - constant).abs());
+        let lower_single = constant + single.lower - rounding;
+        let lower_average = self.minorant_constant + average.lower - rounding;
+        self.bounds.minorant = upper - lower_average;
+
+        if lower_single > best.lower {
+            best.lower = lower_single;
+            best.y.copy_from_slice(&self.y);
+            best.confidence = single.confidence;
+        }
+        if lower_average > best.lower {
+            best.lower = lower_average;
+            best.y.copy_from_slice(&self.y_bar);
+            best.confidence = average.confidence;
+        }
+        let best_x = if best.x_is_current { &self.x } else { &best.x };
+        let value = oracles.certifying(|o| o.value(best_x, &best.y))?;
+        best.certificate = Certificate::between(best.lower, value, best.upper, best.confidence);
+        Ok(())
+    }
+}
+
+impl Algorithm for Certified<'_> {
+    fn name(&self) -> &'static str {
+        "certified"
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        let k = (self.k + 1) as f64;
+        let gamma = 3.0 / (k + 2.0);
+        let accepted = match self.prox_step(k, gamma)? {
+            Ok(accepted) => accepted,
+            Err(step) => return Ok(step),
+        };
+        let upper = self.accept(gamma, accepted.upper)?;
+        self.certify(k, gamma, accepted, upper)?;
+        self.k += 1;
+        // Lhat may fall, by at most the factor k/(k+1), which keeps k Lhat_k from falling
+        if accepted.needed < 0.7 * self.lhat {
+            self.lhat *= k / (k + 1.0);
+        }
+        Ok(Step::Advanced)
+    }
+
+    fn evaluate(&mut self) -> Result<()> {
+        Ok(()) // every step certifies itself
+    }
+
+    fn certificate(&self) -> &Certificate {
+        &self.best.certificate
+    }
+
+    fn best(&self) -> (&[f64], &[f64]) {
+        let x = if self.best.x_is_current {
+            &self.x.x
+        } else {
+            &self.best.x.x
+        };
+        (x, &self.best.y)
+    }
+
+    fn current(&self) -> (&[f64], &[f64]) {
+        (&self.x.x, &self.y)
+    }
+
+    fn iterations(&self) -> u64 {
+        self.k
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.oracles.ledger
+    }
+}

@@ -1,0 +1,210 @@
+//! The solvers, one file each, and the one call that runs any of them.
+
+mod certified;
+mod improve;
+mod printed;
+mod respond;
+
+pub use certified::{Certified, CertifiedSettings};
+pub use printed::{Printed, PrintedConstants, PrintedSettings};
+
+use crate::domain::Domain;
+use crate::error::{Block, Error, Result};
+use crate::problem::{Oracles, SaddleProblem};
+use crate::run::{Algorithm, Clock, Flow, NoClock, Observer, Outcome, StopRules, TracePoint, run};
+
+/// How an inner problem on one block is solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inner {
+    /// Projection-free, by conditional gradient steps, as in the paper.
+    Slide,
+    /// By the problem's best response or the set's exact prox.
+    Exact,
+    /// `Exact` where there is one, else `Slide`.
+    #[default]
+    Auto,
+}
+
+/// A method and its settings.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Method {
+    /// MPCGS with block constants found by backtracking and its bounds computed while running.
+    Certified(CertifiedSettings),
+    /// MPCGS as printed in the paper.
+    Printed(PrintedSettings),
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Method::certified()
+    }
+}
+
+impl Method {
+    /// Certified MPCGS with its default settings.
+    #[must_use]
+    pub fn certified() -> Self {
+        Method::Certified(CertifiedSettings::default())
+    }
+
+    /// Printed MPCGS with its default settings.
+    #[must_use]
+    pub fn printed() -> Self {
+        Method::Printed(PrintedSettings::default())
+    }
+}
+
+/// A saddle problem to be solved: one call shape for every method.
+///
+/// ```
+/// use couloir::domain::{L2Ball, Simplex};
+/// use couloir::problem::QuadraticBilinear;
+/// use couloir::{Method, Solve};
+///
+/// let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
+/// let problem = QuadraticBilinear::on(&x_set, &y_set).build()?;
+/// let solution = Solve::new(&problem, &x_set, &y_set)
+///     .method(Method::certified())
+///     .gap(1e-6)
+///     .run()?;
+/// assert!(solution.outcome.status.is_solved());
+/// assert!(problem.exact_gap(&x_set, &y_set, &solution.x, &solution.y)? <= 1e-6);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Solve<'a> {
+    problem: &'a dyn SaddleProblem,
+    x_set: &'a dyn Domain,
+    y_set: &'a dyn Domain,
+    method: Method,
+    rules: StopRules,
+    x_start: Option<Vec<f64>>,
+    y_start: Option<Vec<f64>>,
+}
+
+/// The best certified pair, and how the run went.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Solution {
+    /// The point `x` of the best certified pair.
+    pub x: Vec<f64>,
+    /// The point `y` of the best certified pair.
+    pub y: Vec<f64>,
+    /// Status, certificate, trace, ledger.
+    pub outcome: Outcome,
+}
+
+impl<'a> Solve<'a> {
+    /// `min over x in x_set, max over y in y_set` of the problem's function.
+    #[must_use]
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Self {
+        Solve {
+            problem,
+            x_set,
+            y_set,
+            method: Method::default(),
+            rules: StopRules::default(),
+            x_start: None,
+            y_start: None,
+        }
+    }
+
+    /// The method; certified MPCGS where none is named.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// All stopping rules at once.
+    #[must_use]
+    pub fn rules(mut self, rules: StopRules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Stop when the certified gap is at most `tolerance` (in place of the relative rule).
+    #[must_use]
+    pub fn gap(mut self, tolerance: f64) -> Self {
+        self.rules.gap = Some(tolerance);
+        self.rules.relative_gap = None;
+        self
+    }
+
+    /// Stop after this many iterations.
+    #[must_use]
+    pub fn iterations(mut self, limit: u64) -> Self {
+        self.rules.iterations = Some(limit);
+        self
+    }
+
+    /// Start from `x` in place of the set's centre.
+    #[must_use]
+    pub fn start_x(mut self, x: Vec<f64>) -> Self {
+        self.x_start = Some(x);
+        self
+    }
+
+    /// Start from `y` in place of the set's centre.
+    #[must_use]
+    pub fn start_y(mut self, y: Vec<f64>) -> Self {
+        self.y_start = Some(y);
+        self
+    }
+
+    /// The solver at its start point, for callers who drive it themselves.
+    ///
+    /// # Errors
+    /// Dimensions that disagree, settings or start points that make no sense, constants or oracles
+    /// that the method needs and the problem or a set lacks.
+    pub fn start(&self) -> Result<Box<dyn Algorithm + 'a>> {
+        let (p, xs, ys) = (self.problem, self.x_set, self.y_set);
+        let (x0, y0) = (self.x_start.as_deref(), self.y_start.as_deref());
+        Ok(match &self.method {
+            Method::Certified(settings) => Box::new(Certified::new(p, xs, ys, settings, x0, y0)?),
+            Method::Printed(settings) => Box::new(Printed::new(p, xs, ys, settings, x0, y0)?),
+        })
+    }
+
+    /// Runs without a clock (seconds in the trace are 0) and without an observer.
+    ///
+    /// # Errors
+    /// As [`run_with`](Solve::run_with).
+    pub fn run(&self) -> Result<Solution> {
+        let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+        self.run_with(&NoClock, &mut nobody)
+    }
+
+    /// Runs, with a clock for time limits and the trace and an observer.
+    ///
+    /// # Errors
+    /// As [`start`](Solve::start), and values or gradients that are not finite.
+    pub fn run_with(&self, clock: &dyn Clock, observer: &mut dyn Observer) -> Result<Solution> {
+        let mut solver = self.start()?;
+        let outcome = run(&mut *solver, &self.rules, clock, observer)?;
+        let (x, y) = solver.best();
+        Ok(Solution {
+            x: x.to_vec(),
+            y: y.to_vec(),
+            outcome,
+        })
+    }
+}
+
+/// Whether the inner problem on X is solved exactly.
+fn exact_x(oracles: &Oracles<'_>, inner: Inner) -> Result<bool> {
+    match (inner, oracles.has_prox(Block::X)) {
+        (Inner::Slide, _) | (Inner::Auto, false) => Ok(false),
+        (_, true) => Ok(true),
+        (Inner::Exact, false) => Err(Error::MissingOracle {
+            set: oracles.x_set.describe(),
+            oracle: "exact prox",
+            hint: "use the inner solve `Slide` for x",
+        }),
+    }
+}
