@@ -48,7 +48,7 @@ pub trait Algorithm {
     /// The best certified pair so far.
     fn best(&self) -> (&[f64], &[f64]);
 
-    /// The current iterate.
+    /// The current iterate, with the average of the `y`s where the method takes one: what theory bounds.
     fn current(&self) -> (&[f64], &[f64]);
 
     /// Iterations done.

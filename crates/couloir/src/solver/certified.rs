@@ -494,7 +494,7 @@ impl Algorithm for Certified<'_> {
     }
 
     fn current(&self) -> (&[f64], &[f64]) {
-        (&self.x.x, &self.y)
+        (&self.x.x, &self.y_bar)
     }
 
     fn iterations(&self) -> u64 {

@@ -1,0 +1,116 @@
+//! Hot loops allocate nothing.
+
+use couloir::Inner;
+use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
+use couloir::problem::QuadraticBilinear;
+use couloir::run::Algorithm;
+use couloir::sliding::{Cndg, SlideTask, cndg};
+use couloir::solver::{Certified, CertifiedSettings};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts the allocations of the thread that asks.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system allocator unchanged; counting touches a const-initialised
+// thread-local cell, which allocates nothing itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|c| c.set(c.get() + 1));
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+#[global_allocator]
+static GLOBAL: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn the_counter_counts() {
+    assert!(allocations(|| drop(std::hint::black_box(vec![0u8; 100]))) >= 1);
+}
+
+#[test]
+fn a_steady_state_step_of_certified_mpcgs_allocates_nothing() {
+    let sets: Vec<(Box<dyn Domain>, Box<dyn Domain>)> = vec![
+        (
+            Box::new(NuclearBall::new(6, 40, 1.0).expect("a ball")),
+            Box::new(Simplex::new(30).expect("a simplex")),
+        ),
+        (
+            Box::new(L2Ball::new(20, 1.0).expect("a ball")),
+            Box::new(Simplex::new(30).expect("a simplex")),
+        ),
+    ];
+    for (x_set, y_set) in &sets {
+        for inner in [Inner::Exact, Inner::Slide] {
+            let problem = QuadraticBilinear::on(&**x_set, &**y_set)
+                .coupling(3.0)
+                .build()
+                .expect("a problem");
+            let settings = CertifiedSettings::default().inner(inner);
+            let mut solver = Certified::new(&problem, &**x_set, &**y_set, &settings, None, None)
+                .expect("a solver");
+            for _ in 0..10 {
+                solver.step().expect("a step");
+            }
+            let count = allocations(|| {
+                for _ in 0..20 {
+                    solver.step().expect("a step");
+                }
+            });
+            assert_eq!(
+                count,
+                0,
+                "{}, {inner:?}: allocations in 20 steps",
+                x_set.describe()
+            );
+        }
+    }
+}
+
+#[test]
+fn cndg_allocates_nothing() {
+    let sets: Vec<Box<dyn Domain>> = vec![
+        Box::new(NuclearBall::new(6, 40, 1.0).expect("a ball")),
+        Box::new(Simplex::new(240).expect("a simplex")),
+        Box::new(L2Ball::new(240, 1.0).expect("a ball")),
+    ];
+    for set in &sets {
+        let r: Vec<f64> = (0..240).map(|i| (i as f64 * 0.7).sin()).collect();
+        let mut q = vec![0.0; 240];
+        set.center(&mut q);
+        let task = SlideTask {
+            r: &r,
+            q: &q,
+            beta: 0.5,
+            eta: 1e-9,
+            budget: 300,
+        };
+        let mut out = vec![0.0; 240];
+        let mut oracle = set.oracle();
+        let mut scratch = Cndg::new(240);
+        let mut both = || {
+            cndg(&mut *oracle, &task, &mut scratch, &mut out).expect("plain");
+            oracle.slide(&task, &mut out).expect("the set's own way");
+        };
+        both();
+        assert_eq!(allocations(&mut both), 0, "{}", set.describe());
+    }
+}

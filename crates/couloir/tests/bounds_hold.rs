@@ -1,0 +1,237 @@
+//! The theorems, by test: the exact primal-dual gap is below the bound at every iteration.
+
+mod common;
+
+use common::{Family, families};
+use couloir::problem::SaddleProblem;
+use couloir::run::{Algorithm, Flow, StopRules, TracePoint};
+use couloir::solver::{CertifiedSettings, PrintedConstants, PrintedSettings};
+use couloir::{Inner, Method, Solve};
+
+const ITERATIONS: u64 = 100;
+
+/// Runs to the last iteration whatever the gap, and hands every state after the first to `look`.
+fn watch(family: &Family, method: Method, mut look: impl FnMut(&TracePoint, &dyn Algorithm)) {
+    let mut rules = StopRules::default();
+    rules.relative_gap = None;
+    rules.iterations = Some(ITERATIONS);
+    let mut seen = 0;
+    let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
+        if point.iteration > 0 {
+            look(point, state);
+        }
+        seen = point.iteration;
+        Flow::Continue
+    };
+    Solve::new(&family.problem, &*family.x_set, &*family.y_set)
+        .method(method)
+        .rules(rules)
+        .run_with(&couloir::run::NoClock, &mut observer)
+        .unwrap_or_else(|e| panic!("{}: {e}", family.name));
+    assert!(
+        seen == ITERATIONS || seen > 5,
+        "{}: only {seen} iterations",
+        family.name
+    );
+}
+
+fn exact_gap(family: &Family, x: &[f64], y: &[f64]) -> f64 {
+    family
+        .problem
+        .exact_gap(&*family.x_set, &*family.y_set, x, y)
+        .expect("isotropic curvature")
+}
+
+/// Theorem 1. On simplices and l1 balls the inner steps are pairwise ones, with CndG's stopping test.
+#[test]
+fn the_gap_of_printed_mpcgs_is_below_theorem_1_at_every_iteration() {
+    for family in families() {
+        for inner in [Inner::Slide, Inner::Exact] {
+            let method = Method::Printed(PrintedSettings::default().inner(inner));
+            let mut count = 0;
+            watch(&family, method, |point, state| {
+                let (x, y) = state.current();
+                let gap = exact_gap(&family, x, y);
+                let bound = PrintedConstants::new(&family.problem, &*family.x_set)
+                    .expect("all constants")
+                    .bound(point.iteration);
+                assert_eq!(point.bounds.schedule, bound);
+                assert!(
+                    gap <= bound && gap >= -1e-12,
+                    "{}, {inner:?}, k = {}: gap {gap:e}, bound {bound:e}",
+                    family.name,
+                    point.iteration
+                );
+                count += 1;
+            });
+            assert_eq!(count, ITERATIONS, "{}", family.name);
+        }
+    }
+}
+
+#[test]
+fn the_gap_of_certified_mpcgs_is_below_its_certificate_and_c_and_b() {
+    for family in families() {
+        for (inner, hull_points) in [
+            (Inner::Exact, 0),
+            (Inner::Exact, 6),
+            (Inner::Slide, 0),
+            (Inner::Slide, 6),
+        ] {
+            let mut settings = CertifiedSettings::default().inner(inner);
+            settings.hull_points = hull_points;
+            watch(&family, Method::Certified(settings), |point, state| {
+                let rounding = 1e-13;
+                let k = point.iteration;
+                let name = family.name;
+                let (x, y) = state.best();
+                let best = exact_gap(&family, x, y);
+                assert!(
+                    best <= point.certificate.gap + rounding,
+                    "{name}, {inner:?}, {hull_points}, k = {k}: gap {best:e} above its certificate {:e}",
+                    point.certificate.gap
+                );
+                let (c, b) = (point.bounds.minorant, point.bounds.schedule);
+                assert!(
+                    point.certificate.gap <= c + rounding,
+                    "{name}, k = {k}: C_k is not used"
+                );
+                assert!(
+                    c <= b + rounding,
+                    "{name}, {inner:?}, k = {k}: C {c:e} above B {b:e}"
+                );
+                let (x, y_bar) = state.current();
+                let gap = exact_gap(&family, x, y_bar);
+                assert!(
+                    gap <= c + rounding,
+                    "{name}, {inner:?}, k = {k}: gap {gap:e} above C {c:e}"
+                );
+            });
+        }
+    }
+}
+
+/// The map of the prox step, `x -> (1-gamma) x_0 + gamma argmin <grad_x f(z, y*(x)), u> + alpha/2 |u - v|^2`,
+/// contracts by 1/2 with the printed `alpha`, and with `Lhat` in place of `kappa L`.
+#[test]
+fn the_prox_map_contracts_by_a_half() {
+    let mut worst: f64 = 0.0;
+    for family in families() {
+        let (p, xs, ys) = (&family.problem, &*family.x_set, &*family.y_set);
+        let printed = PrintedConstants::new(p, xs).expect("all constants");
+        let lhat = p.constants().lhat().expect("all constants");
+        let mut x_oracle = xs.oracle();
+        let mut y_oracle = ys.oracle();
+        let n = xs.dim();
+        let mut map = |x: &[f64], z: &[f64], v: &[f64], gamma: f64, alpha: f64| -> Vec<f64> {
+            // y*(x) by projection: the curvature in y is a multiple of the identity
+            let mu = p.constants().mu.expect("mu");
+            let mut slope = vec![0.0; ys.dim()];
+            let y0 = &p.saddle().y;
+            p.grad_y(
+                Seen {
+                    image: x,
+                    cache: &[],
+                },
+                y0,
+                &mut slope,
+            );
+            slope.iter_mut().for_each(|g| *g = -*g);
+            let mut y = vec![0.0; ys.dim()];
+            y_oracle.prox(&slope, y0, mu, &mut y).expect("a projection");
+            let mut g = vec![0.0; n];
+            p.grad_image(
+                Seen {
+                    image: z,
+                    cache: &[],
+                },
+                &y,
+                &mut g,
+            );
+            let mut u = vec![0.0; n];
+            x_oracle.prox(&g, v, alpha, &mut u).expect("a projection");
+            (0..n)
+                .map(|i| (1.0 - gamma) * v[i] + gamma * u[i])
+                .collect()
+        };
+        // points of X: random mixtures of vertices
+        let mut draw = Points::new(xs, 11);
+        for k in 1..=20 {
+            let gamma = printed.gamma(k);
+            for alpha in [printed.alpha(k), 6.0 * lhat / (k as f64 + 1.0)] {
+                for _ in 0..10 {
+                    let (a, b, z, v) = (draw.next(), draw.next(), draw.next(), draw.next());
+                    let (ma, mb) = (map(&a, &z, &v, gamma, alpha), map(&b, &z, &v, gamma, alpha));
+                    let ratio = distance(&ma, &mb) / distance(&a, &b);
+                    worst = worst.max(ratio);
+                    assert!(ratio <= 0.5, "{}: k = {k}, factor {ratio}", family.name);
+                }
+            }
+        }
+    }
+    assert!(worst > 0.02, "the maps hardly move: {worst} proves nothing");
+}
+
+use couloir::problem::Seen;
+use rand::{RngExt, SeedableRng};
+
+struct Points<'a> {
+    set: &'a dyn couloir::domain::Domain,
+    rng: rand_pcg::Pcg64Mcg,
+}
+
+impl<'a> Points<'a> {
+    fn new(set: &'a dyn couloir::domain::Domain, seed: u64) -> Self {
+        Points {
+            set,
+            rng: rand_pcg::Pcg64Mcg::seed_from_u64(seed),
+        }
+    }
+
+    fn next(&mut self) -> Vec<f64> {
+        let n = self.set.dim();
+        let mut point = vec![0.0; n];
+        self.set.center(&mut point);
+        for _ in 0..3 {
+            let g: Vec<f64> = (0..n).map(|_| self.rng.random_range(-1.0..1.0)).collect();
+            let mut vertex = vec![0.0; n];
+            self.set.oracle().lmo(&g, &mut vertex).expect("a vertex");
+            let t: f64 = self.rng.random();
+            (0..n).for_each(|i| point[i] += t * (vertex[i] - point[i]));
+        }
+        point
+    }
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    couloir::linalg::distance_squared(a, b).sqrt()
+}
+
+/// The printed schedule, against the paper's formulas evaluated by hand for L = 3, kappa = 2, D = 5.
+#[test]
+fn the_printed_schedule_equals_the_formulas() {
+    let c = PrintedConstants {
+        l: 3.0,
+        kappa: 2.0,
+        diameter: 5.0,
+    };
+    let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
+    close(c.gamma(1), 1.0);
+    close(c.gamma(10), 0.25);
+    close(c.alpha(1), 18.0);
+    close(c.alpha(11), 3.0);
+    close(c.zeta(1), 75.0 / 768.0);
+    close(c.zeta(4), 75.0 / 7680.0);
+    close(c.eps(1), 25.0);
+    close(c.eps(3), 2.5);
+    close(c.eps_cgs(3), 2.5 / 128.0);
+    // k = 1: 4 sqrt(2*2*3*(25/128)/18^2 + 2*(75/768)/18)
+    close(
+        c.eps_mp(1),
+        4.0 * (12.0 * 25.0 / 128.0 / 324.0 + 150.0 / 768.0 / 18.0_f64).sqrt(),
+    );
+    assert_eq!(c.rounds(1), (20.0 / c.eps_mp(1)).log2().ceil() as u64);
+    assert_eq!(c.rounds(1), 6);
+    close(c.bound(1), 275.0);
+    close(c.bound(9), 15.0);
+}

@@ -1,0 +1,60 @@
+//! Projection-free and exact inner solves reach the same value.
+
+mod common;
+
+use common::families;
+use couloir::{Inner, Method, Solve, solver::CertifiedSettings};
+
+#[test]
+fn slide_and_exact_both_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
+    for family in families() {
+        let solve = |inner: Inner| {
+            let solution = Solve::new(&family.problem, &*family.x_set, &*family.y_set)
+                .method(Method::Certified(CertifiedSettings::default().inner(inner)))
+                .gap(1e-6)
+                .run()
+                .unwrap_or_else(|e| panic!("{}, {inner:?}: {e}", family.name));
+            let status = solution.outcome.status;
+            assert!(status.is_solved(), "{}, {inner:?}: {status}", family.name);
+            let gap = family
+                .problem
+                .exact_gap(&*family.x_set, &*family.y_set, &solution.x, &solution.y)
+                .expect("isotropic curvature");
+            assert!(gap <= 1e-6, "{}, {inner:?}: true gap {gap:e}", family.name);
+            assert!(
+                family.x_set.contains(&solution.x, 1e-12),
+                "{}: x outside",
+                family.name
+            );
+            assert!(
+                family.y_set.contains(&solution.y, 1e-12),
+                "{}: y outside",
+                family.name
+            );
+            solution.outcome
+        };
+        let (slide, exact) = (solve(Inner::Slide), solve(Inner::Exact));
+        assert_eq!(
+            slide.ledger.method.prox_x + slide.ledger.method.prox_y,
+            0,
+            "Slide projected"
+        );
+        assert_eq!(exact.ledger.method.lo_x, 0, "Exact slid on x");
+        let (a, b) = (slide.certificate, exact.certificate);
+        assert!(
+            a.lower.max(b.lower) <= a.upper.min(b.upper),
+            "{}: [{}, {}] and [{}, {}] do not meet",
+            family.name,
+            a.lower,
+            a.upper,
+            b.lower,
+            b.upper
+        );
+        let truth = family.problem.saddle().value;
+        assert!(
+            a.lower <= truth + 1e-12 && truth <= a.upper + 1e-12,
+            "{}",
+            family.name
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! Run to the floor of rounding: nothing runs away, and the status says so.
+
+mod common;
+
+use common::families;
+use couloir::Inner;
+use couloir::problem::SaddleProblem;
+use couloir::run::{Algorithm, NoClock, Status, StopRules, run};
+use couloir::solver::{Certified, CertifiedSettings};
+
+#[test]
+fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress_is_possible() {
+    for family in families() {
+        for (inner, hull_points) in [(Inner::Exact, 6), (Inner::Exact, 0), (Inner::Slide, 6)] {
+            let mut settings = CertifiedSettings::default().inner(inner);
+            settings.hull_points = hull_points;
+            let (xs, ys) = (&*family.x_set, &*family.y_set);
+            let mut solver =
+                Certified::new(&family.problem, xs, ys, &settings, None, None).expect("a solver");
+            let mut rules = StopRules::default();
+            // the value at the saddle point is 0.7, so 1e-17 is below what doubles can tell
+            rules.gap = Some(1e-17);
+            rules.relative_gap = None;
+            rules.iterations = Some(5000);
+            let mut highest: f64 = 0.0;
+            let mut observer =
+                |_: &couloir::run::TracePoint, _: &dyn Algorithm| couloir::run::Flow::Continue;
+            let outcome = run(&mut solver, &rules, &NoClock, &mut observer).expect("a run");
+            highest = highest.max(solver.lhat());
+            let name = family.name;
+            let allowed = 8.0 * family.problem.constants().lhat().expect("all constants");
+            assert!(
+                highest <= allowed,
+                "{name}, {inner:?}: Lhat {highest:e}, allowed {allowed:e}"
+            );
+            let gap = outcome.certificate.gap;
+            assert!(
+                gap.is_finite() && gap <= 1e-9,
+                "{name}, {inner:?}, {hull_points}: gap {gap:e}"
+            );
+            let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+            assert!(
+                finite(solver.best().0) && finite(solver.best().1),
+                "{name}: NaN"
+            );
+            assert_eq!(
+                outcome.status,
+                Status::NoProgress,
+                "{name}, {inner:?}, {hull_points}: after {} iterations, gap {gap:e}",
+                outcome.iterations
+            );
+        }
+    }
+}

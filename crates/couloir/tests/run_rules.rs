@@ -1,0 +1,207 @@
+//! The run loop: why runs end, what the trace holds, what observers see.
+
+use couloir::domain::{L2Ball, Simplex};
+use couloir::problem::{Counter, QuadraticBilinear};
+use couloir::run::{Algorithm, Clock, Flow, NoClock, Status, StopRules, TracePoint};
+use couloir::{Method, Solution, Solve};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn rules() -> StopRules {
+    let mut rules = StopRules::default();
+    rules.relative_gap = None;
+    rules
+}
+
+fn solve(rules: StopRules, clock: &dyn Clock, method: Method) -> Solution {
+    let (x_set, y_set) = (
+        L2Ball::new(6, 1.0).expect("a ball"),
+        Simplex::new(5).expect("a simplex"),
+    );
+    let problem = QuadraticBilinear::on(&x_set, &y_set)
+        .coupling(3.0)
+        .build()
+        .expect("a problem");
+    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+    Solve::new(&problem, &x_set, &y_set)
+        .method(method)
+        .rules(rules)
+        .run_with(clock, &mut nobody)
+        .expect("a run")
+}
+
+/// A clock that moves on by one second each time it is read.
+#[derive(Default)]
+struct Ticking(Cell<f64>);
+
+impl Clock for Ticking {
+    fn seconds(&self) -> f64 {
+        self.0.set(self.0.get() + 1.0);
+        self.0.get()
+    }
+}
+
+#[test]
+fn each_rule_ends_the_run_with_its_own_status() {
+    let mut by_gap = rules();
+    by_gap.gap = Some(1e-3);
+    let solution = solve(by_gap, &NoClock, Method::certified());
+    assert_eq!(solution.outcome.status, Status::Solved);
+    assert!(solution.outcome.certificate.gap <= 1e-3);
+
+    let mut relative = rules();
+    relative.relative_gap = Some(1e-2);
+    let outcome = solve(relative, &NoClock, Method::certified()).outcome;
+    assert_eq!(outcome.status, Status::SolvedRelative);
+    assert!(outcome.certificate.gap <= 1e-2 * outcome.trace[0].certificate.gap);
+
+    let mut iterations = rules();
+    iterations.iterations = Some(4);
+    let outcome = solve(iterations, &NoClock, Method::printed()).outcome;
+    assert_eq!(
+        (outcome.status, outcome.iterations),
+        (Status::IterationLimit, 4)
+    );
+
+    let mut time = rules();
+    time.seconds = Some(3.0);
+    let outcome = solve(time, &Ticking::default(), Method::printed()).outcome;
+    assert_eq!(
+        (outcome.status, outcome.iterations, outcome.seconds),
+        (Status::TimeLimit, 3, 3.0)
+    );
+
+    for (counter, limit) in [
+        (Counter::GradX, 30),
+        (Counter::LoY, 50),
+        (Counter::Value, 3),
+    ] {
+        let mut budget = rules();
+        budget.limits = vec![(counter, limit)];
+        let method = if counter == Counter::Value {
+            Method::certified()
+        } else {
+            Method::printed()
+        };
+        let outcome = solve(budget, &NoClock, method).outcome;
+        assert_eq!(outcome.status, Status::OracleLimit(counter));
+        assert!(outcome.ledger.method.get(counter) >= limit);
+    }
+
+    let mut cancel = rules();
+    let flag = Arc::new(AtomicBool::new(true));
+    cancel.cancel = Some(flag.clone());
+    let outcome = solve(cancel.clone(), &NoClock, Method::certified()).outcome;
+    assert_eq!((outcome.status, outcome.iterations), (Status::Cancelled, 0));
+    assert!(
+        outcome.certificate.gap.is_finite(),
+        "even a cancelled run has a certificate"
+    );
+    flag.store(false, Ordering::Relaxed);
+    cancel.iterations = Some(2);
+    let outcome = solve(cancel, &NoClock, Method::certified()).outcome;
+    assert_eq!(outcome.status, Status::IterationLimit);
+}
+
+#[test]
+fn an_inner_solve_out_of_budget_is_reported_as_that() {
+    let (x_set, y_set) = (
+        L2Ball::new(6, 1.0).expect("a ball"),
+        L2Ball::new(5, 1.0).expect("a ball"),
+    );
+    let problem = QuadraticBilinear::on(&x_set, &y_set)
+        .coupling(3.0)
+        .spread(4.0)
+        .build()
+        .expect("a problem");
+    let mut settings = couloir::solver::CertifiedSettings::default().inner(couloir::Inner::Slide);
+    settings.inner_budget = 3;
+    let solution = Solve::new(&problem, &x_set, &y_set)
+        .method(Method::Certified(settings))
+        .gap(1e-9)
+        .run()
+        .expect("a run");
+    assert!(
+        matches!(solution.outcome.status, Status::InnerBudget(_)),
+        "{}",
+        solution.outcome.status
+    );
+    let gap = solution.outcome.certificate.gap;
+    assert!(
+        gap.is_finite() && gap > 1e-9,
+        "the best point is kept with its certificate {gap}"
+    );
+}
+
+#[test]
+fn the_trace_is_kept_as_often_as_asked_and_ends_with_the_last_iterate() {
+    let mut every = rules();
+    every.evaluate_every = 4;
+    every.iterations = Some(10);
+    let outcome = solve(every, &NoClock, Method::printed()).outcome;
+    let at: Vec<u64> = outcome.trace.iter().map(|p| p.iteration).collect();
+    assert_eq!(at, [0, 4, 8, 10]);
+    let last = outcome.trace.last().expect("a trace");
+    assert_eq!(last.ledger, outcome.ledger);
+    assert_eq!(
+        outcome.ledger.certificate.grad_x, 4,
+        "one gradient for each evaluation"
+    );
+    for pair in outcome.trace.windows(2) {
+        assert!(
+            pair[1].certificate.gap <= pair[0].certificate.gap,
+            "the best one is kept"
+        );
+        assert!(pair[1].ledger.method.grad_x > pair[0].ledger.method.grad_x);
+    }
+    let c = last.certificate;
+    assert!((c.gap - c.gap_x - c.gap_y).abs() <= 1e-15 && c.gap_x >= 0.0 && c.gap_y >= 0.0);
+}
+
+#[test]
+fn evaluation_time_is_not_charged() {
+    let mut every = rules();
+    every.iterations = Some(6);
+    // every step reads the clock twice, one second apart; evaluations do not read it
+    let outcome = solve(every, &Ticking::default(), Method::printed()).outcome;
+    assert_eq!(outcome.seconds, 6.0);
+}
+
+#[test]
+fn an_observer_sees_the_state_and_can_stop_the_run() {
+    let (x_set, y_set) = (
+        L2Ball::new(6, 1.0).expect("a ball"),
+        Simplex::new(5).expect("a simplex"),
+    );
+    let problem = QuadraticBilinear::on(&x_set, &y_set)
+        .build()
+        .expect("a problem");
+    let mut seen = Vec::new();
+    let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
+        assert_eq!((state.current().0.len(), state.best().1.len()), (6, 5));
+        assert_eq!(state.iterations(), point.iteration);
+        seen.push(point.iteration);
+        if point.iteration == 3 {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
+    };
+    let solution = Solve::new(&problem, &x_set, &y_set)
+        .gap(1e-15)
+        .run_with(&NoClock, &mut observer)
+        .expect("a run");
+    assert_eq!(solution.outcome.status, Status::StoppedByObserver);
+    assert_eq!(seen, [0, 1, 2, 3]);
+}
+
+#[test]
+fn the_same_settings_give_the_same_bits() {
+    let run = || {
+        let mut some = rules();
+        some.iterations = Some(12);
+        solve(some, &NoClock, Method::certified())
+    };
+    assert_eq!(run(), run());
+}
