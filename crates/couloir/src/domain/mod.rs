@@ -19,6 +19,7 @@ mod l2_ball;
 mod lo_set;
 mod nuclear_ball;
 mod simplex;
+mod threshold;
 
 pub use box_set::BoxSet;
 pub use l1_ball::L1Ball;
