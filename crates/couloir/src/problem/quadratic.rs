@@ -338,14 +338,15 @@ impl SaddleProblem for QuadraticBilinear {
     }
 
     fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, _y: &[f64], _slope: f64) -> Measured {
-        let value = 0.5
-            * (0..self.hx.len())
-                .map(|i| self.hx[i] * (to.image[i] - from.image[i]).powi(2))
-                .sum::<f64>();
-        Measured {
-            value,
-            rounding: 4.0 * f64::EPSILON * value,
+        let (mut value, mut rounding) = (0.0, 0.0);
+        for i in 0..self.hx.len() {
+            let d = to.image[i] - from.image[i];
+            // the points themselves are rounded, and so is their difference
+            let error = 2.0 * f64::EPSILON * (to.image[i].abs() + from.image[i].abs());
+            value += 0.5 * self.hx[i] * d * d;
+            rounding += self.hx[i] * error * (d.abs() + error);
         }
+        Measured { value, rounding: rounding + 4.0 * f64::EPSILON * value }
     }
 
     fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {

@@ -60,6 +60,8 @@ const ROUNDS: u32 = 3;
 const RISES: u32 = 120;
 /// The first guess of `Lhat` in units of `|grad_x| / D_X`: low, for raising it costs no gradient.
 const FIRST_GUESS: f64 = 1e-3;
+/// A gap of this many times the rounding charged to it can hardly fall further.
+const FLOOR: f64 = 3.0;
 
 /// What one accepted round leaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +87,7 @@ pub struct Certified<'a> {
     diameter: f64,
     k: u64,
     lhat: f64,
+    highest_lhat: f64,
     /// `x_{k-1}`, then `x_k`.
     x: PointX,
     /// `x_r`, of which only the image is needed until it is accepted; as for `z_k`.
@@ -161,6 +164,7 @@ impl<'a> Certified<'a> {
             diameter: x_set.diameter(),
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
+            highest_lhat: 0.0,
             improver,
             trial_x: PointX {
                 x: Vec::new(),
@@ -199,6 +203,12 @@ impl<'a> Certified<'a> {
     #[must_use]
     pub fn lhat(&self) -> f64 {
         self.lhat
+    }
+
+    /// The largest `Lhat` accepted so far.
+    #[must_use]
+    pub fn highest_lhat(&self) -> f64 {
+        self.highest_lhat
     }
 
     /// The iterate `v_k`.
@@ -408,7 +418,8 @@ impl<'a> Certified<'a> {
     }
 
     /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
-    fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<()> {
+    /// Returns the rounding that the lower bounds were charged with.
+    fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<f64> {
         let Accepted {
             constant,
             eps,
@@ -450,7 +461,7 @@ impl<'a> Certified<'a> {
         let best_x = if best.x_is_current { &self.x } else { &best.x };
         let value = oracles.certifying(|o| o.value(best_x, &best.y))?;
         best.certificate = Certificate::between(best.lower, value, best.upper, best.confidence);
-        Ok(())
+        Ok(rounding)
     }
 }
 
@@ -467,11 +478,15 @@ impl Algorithm for Certified<'_> {
             Err(step) => return Ok(step),
         };
         let upper = self.accept(gamma, accepted.upper)?;
-        self.certify(k, gamma, accepted, upper)?;
+        let rounding = self.certify(k, gamma, accepted, upper)?;
         self.k += 1;
+        self.highest_lhat = self.highest_lhat.max(self.lhat);
         // Lhat may fall, by at most the factor k/(k+1), which keeps k Lhat_k from falling
         if accepted.needed < 0.7 * self.lhat {
             self.lhat *= k / (k + 1.0);
+        }
+        if self.best.certificate.gap <= FLOOR * rounding {
+            return Ok(Step::NoProgress);
         }
         Ok(Step::Advanced)
     }
