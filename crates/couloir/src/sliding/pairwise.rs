@@ -337,20 +337,22 @@ impl Pairwise {
         let emptied = wanted >= available;
         let amount = if emptied { available } else { wanted };
 
-        // What arrives, after rounding, is what leaves: mass stays what it is.
+        // What arrives, after rounding, is what leaves, so that mass stays what it is; but a
+        // coordinate does not suffer from the rounding of a large slack.
         let held = self.mass(u, to);
-        let arrived = (held + amount) - held;
+        let filled = held + amount;
+        let leaves = if to == origin { amount } else { filled - held };
         let left = if emptied {
             0.0
         } else {
-            (available - arrived).max(0.0)
+            (available - leaves).max(0.0)
         };
-        if left == available {
+        if left == available && filled == held {
             return Step::LostInRounding;
         }
         self.weighted -= self.share(u, from) + self.share(u, to);
         self.put(u, from, left, 0.0);
-        self.put(u, to, held + amount, -slope_at_to);
+        self.put(u, to, filled, -slope_at_to);
         self.update(task, u, from);
         self.update(task, u, to);
         self.weighted += self.share(u, from) + self.share(u, to);
