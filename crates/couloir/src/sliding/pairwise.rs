@@ -457,3 +457,36 @@ pub(crate) fn accurate_sum(values: impl Iterator<Item = f64>) -> f64 {
     }
     if lost.is_finite() { sum + lost } else { sum }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tournament_knows_the_smallest_key_after_any_change() {
+        for sites in [1, 2, 3, 7, 8, 13] {
+            let mut tournament = Tournament::default();
+            tournament.resize(sites);
+            tournament.play();
+            for turn in 0..500usize {
+                let key = ((turn * 7919) % 31) as f64;
+                tournament.set((turn * 104_729) % sites, key);
+                let smallest = tournament
+                    .keys
+                    .iter()
+                    .copied()
+                    .fold(f64::INFINITY, f64::min);
+                assert_eq!(tournament.best_key(), smallest);
+            }
+        }
+    }
+
+    #[test]
+    fn accurate_sums_keep_what_plain_ones_lose() {
+        assert_eq!(accurate_sum([1e16, 1.0, 1.0, -1e16].into_iter()), 2.0);
+        assert_eq!(
+            accurate_sum([f64::MAX, f64::MAX].into_iter()),
+            f64::INFINITY
+        );
+    }
+}
