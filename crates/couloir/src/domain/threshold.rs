@@ -62,6 +62,11 @@ fn threshold(v: &mut Vec<f64>, total: f64) -> f64 {
             return theta;
         }
     }
+    threshold_by_sorting(v, total)
+}
+
+/// The same threshold from the entries in falling order.
+fn threshold_by_sorting(v: &mut [f64], total: f64) -> f64 {
     v.sort_unstable_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
     let mut theta = f64::NEG_INFINITY;
@@ -80,12 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sort_finds_what_the_passes_find() {
+    fn sorting_finds_the_threshold_that_the_passes_find() {
         // Powers of two make the passes drop few entries at a time.
         let v: Vec<f64> = (0..200).map(|i| -(0.5f64.powi(i / 2))).collect();
-        let mut by_passes = v.clone();
-        let theta = threshold(&mut by_passes, 0.7);
-        let sum: f64 = v.iter().map(|v| (v - theta).max(0.0)).sum();
-        assert!((sum - 0.7).abs() < 1e-14, "{sum}");
+        for total in [1e-20, 1e-3, 0.7, 50.0, 1e4] {
+            let by_passes = threshold(&mut v.clone(), total);
+            let by_sorting = threshold_by_sorting(&mut v.clone(), total);
+            assert!((by_passes - by_sorting).abs() <= 1e-14 * total.max(1e-3));
+            let sum: f64 = v.iter().map(|v| (v - by_sorting).max(0.0)).sum();
+            assert!((sum - total).abs() <= 1e-13 * total, "{sum} {total}");
+        }
     }
 }

@@ -337,20 +337,22 @@ impl Pairwise {
         let emptied = wanted >= available;
         let amount = if emptied { available } else { wanted };
 
-        // What arrives, after rounding, is what leaves: mass stays what it is.
+        // What arrives, after rounding, is what leaves, so that mass stays what it is; but a
+        // coordinate does not suffer from the rounding of a large slack.
         let held = self.mass(u, to);
-        let arrived = (held + amount) - held;
+        let filled = held + amount;
+        let leaves = if to == origin { amount } else { filled - held };
         let left = if emptied {
             0.0
         } else {
-            (available - arrived).max(0.0)
+            (available - leaves).max(0.0)
         };
-        if left == available {
+        if left == available && filled == held {
             return Step::LostInRounding;
         }
         self.weighted -= self.share(u, from) + self.share(u, to);
         self.put(u, from, left, 0.0);
-        self.put(u, to, held + amount, -slope_at_to);
+        self.put(u, to, filled, -slope_at_to);
         self.update(task, u, from);
         self.update(task, u, to);
         self.weighted += self.share(u, from) + self.share(u, to);
@@ -454,4 +456,37 @@ pub(crate) fn accurate_sum(values: impl Iterator<Item = f64>) -> f64 {
         sum = next;
     }
     if lost.is_finite() { sum + lost } else { sum }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tournament_knows_the_smallest_key_after_any_change() {
+        for sites in [1, 2, 3, 7, 8, 13] {
+            let mut tournament = Tournament::default();
+            tournament.resize(sites);
+            tournament.play();
+            for turn in 0..500usize {
+                let key = ((turn * 7919) % 31) as f64;
+                tournament.set((turn * 104_729) % sites, key);
+                let smallest = tournament
+                    .keys
+                    .iter()
+                    .copied()
+                    .fold(f64::INFINITY, f64::min);
+                assert_eq!(tournament.best_key(), smallest);
+            }
+        }
+    }
+
+    #[test]
+    fn accurate_sums_keep_what_plain_ones_lose() {
+        assert_eq!(accurate_sum([1e16, 1.0, 1.0, -1e16].into_iter()), 2.0);
+        assert_eq!(
+            accurate_sum([f64::MAX, f64::MAX].into_iter()),
+            f64::INFINITY
+        );
+    }
 }
