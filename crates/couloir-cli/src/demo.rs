@@ -35,7 +35,12 @@ fn examples(seed: u64) -> Result<Vec<Example>> {
             .coupling(coupling)
             .seed(seed)
             .build()?;
-        Ok::<_, anyhow::Error>(Example { title, x_set, y_set, problem })
+        Ok::<_, anyhow::Error>(Example {
+            title,
+            x_set,
+            y_set,
+            problem,
+        })
     };
     Ok(vec![
         make(
@@ -56,27 +61,50 @@ fn examples(seed: u64) -> Result<Vec<Example>> {
 }
 
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
-    ensure!(options.tol > 0.0, "--tol must be above zero, got {}", options.tol);
-    ensure!(options.max_time > 0.0, "--max-time must be above zero, got {}", options.max_time);
-    writeln!(out, "min over x in X, max over y in Y of f(x, y), by linear minimisation alone\n")?;
+    ensure!(
+        options.tol > 0.0,
+        "--tol must be above zero, got {}",
+        options.tol
+    );
+    ensure!(
+        options.max_time > 0.0,
+        "--max-time must be above zero, got {}",
+        options.max_time
+    );
+    writeln!(
+        out,
+        "min over x in X, max over y in Y of f(x, y), by linear minimisation alone\n"
+    )?;
     for example in examples(options.seed)? {
         writeln!(out, "{}", example.title)?;
         let mut table = Table::new();
         table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
         table.set_header([
-            "method", "ended", "iterations", "certified gap", "true gap", "bound", "gradients",
-            "LO calls", "seconds",
+            "method",
+            "ended",
+            "iterations",
+            "certified gap",
+            "true gap",
+            "bound",
+            "gradients",
+            "LO calls",
+            "seconds",
         ]);
         for column in 2..9 {
             if let Some(column) = table.column_mut(column) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        for (name, method) in [("printed", Method::printed()), ("certified", Method::certified())] {
+        for (name, method) in [
+            ("printed", Method::printed()),
+            ("certified", Method::certified()),
+        ] {
             let solution = solve(&example, method, options)?;
             let o = &solution.outcome;
             let (x_set, y_set) = (&*example.x_set, &*example.y_set);
-            let truth = example.problem.exact_gap(x_set, y_set, &solution.x, &solution.y)?;
+            let truth = example
+                .problem
+                .exact_gap(x_set, y_set, &solution.x, &solution.y)?;
             let bound = o.bounds.schedule.min(o.bounds.minorant);
             table.add_row([
                 name.to_owned(),
@@ -92,8 +120,14 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
         }
         writeln!(out, "{table}\n")?;
     }
-    writeln!(out, "certified gap: proved at the point returned; true gap: from the known saddle point;")?;
-    writeln!(out, "bound: what theory says of the last iterate. See docs/theory.md.")?;
+    writeln!(
+        out,
+        "certified gap: proved at the point returned; true gap: from the known saddle point;"
+    )?;
+    writeln!(
+        out,
+        "bound: what theory says of the last iterate. See docs/theory.md."
+    )?;
     Ok(())
 }
 
@@ -103,8 +137,10 @@ fn solve(example: &Example, method: Method, options: &Options) -> Result<Solutio
     rules.seconds = Some(options.max_time);
     rules.iterations = None;
     let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-    Ok(Solve::new(&example.problem, &*example.x_set, &*example.y_set)
-        .method(method)
-        .rules(rules)
-        .run_with(&WallClock::start(), &mut nobody)?)
+    Ok(
+        Solve::new(&example.problem, &*example.x_set, &*example.y_set)
+            .method(method)
+            .rules(rules)
+            .run_with(&WallClock::start(), &mut nobody)?,
+    )
 }

@@ -2,31 +2,38 @@
 
 mod common;
 
-use common::families;
+use common::{Plain, families};
 use couloir::Inner;
 use couloir::problem::SaddleProblem;
-use couloir::run::{Algorithm, NoClock, Status, StopRules, run};
+use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint, run};
 use couloir::solver::{Certified, CertifiedSettings};
 
 #[test]
 fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress_is_possible() {
     for family in families() {
-        for (inner, hull_points) in [(Inner::Exact, 6), (Inner::Exact, 0), (Inner::Slide, 6)] {
+        for (inner, hull_points, bare) in [
+            (Inner::Exact, 6, false),
+            (Inner::Exact, 0, false),
+            (Inner::Slide, 6, false),
+            (Inner::Exact, 6, true),
+            (Inner::Slide, 6, true),
+        ] {
             let mut settings = CertifiedSettings::default().inner(inner);
             settings.hull_points = hull_points;
             let (xs, ys) = (&*family.x_set, &*family.y_set);
+            let plain = Plain(&family.problem);
+            let problem: &dyn SaddleProblem = if bare { &plain } else { &family.problem };
             let mut solver =
-                Certified::new(&family.problem, xs, ys, &settings, None, None).expect("a solver");
+                Certified::new(problem, xs, ys, &settings, None, None).expect("a solver");
             let mut rules = StopRules::default();
             // the value at the saddle point is 0.7, so 1e-17 is below what doubles can tell
             rules.gap = Some(1e-17);
             rules.relative_gap = None;
             rules.iterations = Some(5000);
-            let mut highest: f64 = 0.0;
             let mut observer =
                 |_: &couloir::run::TracePoint, _: &dyn Algorithm| couloir::run::Flow::Continue;
             let outcome = run(&mut solver, &rules, &NoClock, &mut observer).expect("a run");
-            highest = highest.max(solver.lhat());
+            let highest = solver.highest_lhat();
             let name = family.name;
             let allowed = 8.0 * family.problem.constants().lhat().expect("all constants");
             assert!(
@@ -43,11 +50,13 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
                 finite(solver.best().0) && finite(solver.best().1),
                 "{name}: NaN"
             );
-            assert_eq!(
-                outcome.status,
-                Status::NoProgress,
-                "{name}, {inner:?}, {hull_points}: after {} iterations, gap {gap:e}",
-                outcome.iterations
+            // without the hull search 5,000 iterations at the rate 1/k^2 may end above the floor
+            let ended = outcome.status == Status::NoProgress
+                || (hull_points == 0 && outcome.status == Status::IterationLimit);
+            assert!(
+                ended,
+                "{name}, {inner:?}, {hull_points}: {} after {} iterations, gap {gap:e}",
+                outcome.status, outcome.iterations
             );
         }
     }

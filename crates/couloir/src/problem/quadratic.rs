@@ -346,7 +346,10 @@ impl SaddleProblem for QuadraticBilinear {
             value += 0.5 * self.hx[i] * d * d;
             rounding += self.hx[i] * error * (d.abs() + error);
         }
-        Measured { value, rounding: rounding + 4.0 * f64::EPSILON * value }
+        Measured {
+            value,
+            rounding: rounding + 4.0 * f64::EPSILON * value,
+        }
     }
 
     fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {

@@ -108,3 +108,27 @@ impl SaddleProblem for Rescaled<'_> {
         }
     }
 }
+
+/// The same problem without its cancellation-free differences: what a user's closures give.
+pub struct Plain<'a>(pub &'a QuadraticBilinear);
+
+impl SaddleProblem for Plain<'_> {
+    fn dim_x(&self) -> usize {
+        self.0.dim_x()
+    }
+    fn dim_y(&self) -> usize {
+        self.0.dim_y()
+    }
+    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+        self.0.value(at, y)
+    }
+    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.0.grad_image(at, y, out);
+    }
+    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.0.grad_y(at, y, out);
+    }
+    fn constants(&self) -> BlockConstants {
+        self.0.constants()
+    }
+}
