@@ -1,6 +1,7 @@
 //! Dense kernels and spectral routines.
 
 pub(crate) mod lanczos;
+pub(crate) mod nuclear_projection;
 pub(crate) mod spectral;
 mod vector;
 

@@ -4,12 +4,12 @@
 //! where it has more rows than columns, so that everything above speaks of `h` rows and `d >= h`
 //! columns. Products run over chunks of columns that stay in cache.
 
+use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
-use faer::diag::DiagMut;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use super::dot;
@@ -49,24 +49,36 @@ impl Thin {
     }
 
     fn chunk(&self) -> usize {
-        (CHUNK_ENTRIES / self.short()).clamp(64, 4096).min(self.long())
+        (CHUNK_ENTRIES / self.short())
+            .clamp(64, 4096)
+            .min(self.long())
     }
 
     /// The short x long view.
     pub(crate) fn view<'a>(&self, x: &'a [f64]) -> MatRef<'a, f64> {
         let view = MatRef::from_row_major_slice(x, self.rows, self.cols);
-        if self.transposed() { view.transpose() } else { view }
+        if self.transposed() {
+            view.transpose()
+        } else {
+            view
+        }
     }
 
     fn view_mut<'a>(&self, x: &'a mut [f64]) -> MatMut<'a, f64> {
         let view = MatMut::from_row_major_slice_mut(x, self.rows, self.cols);
-        if self.transposed() { view.transpose_mut() } else { view }
+        if self.transposed() {
+            view.transpose_mut()
+        } else {
+            view
+        }
     }
 
     /// The chunks of columns, as (first, count).
     fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let (long, step) = (self.long(), self.chunk());
-        (0..long).step_by(step).map(move |first| (first, step.min(long - first)))
+        (0..long)
+            .step_by(step)
+            .map(move |first| (first, step.min(long - first)))
     }
 
     /// The relative rounding of an inner product that [`gram`](Self::gram) computes: a random walk
@@ -123,22 +135,23 @@ impl Thin {
         }
     }
 
-    /// `out = m_a a + m_b b` with row-major `h x h` matrices: `4 h^2 d` flops.
-    pub(crate) fn combine(
-        &self,
-        (m_a, a): (&[f64], &[f64]),
-        (m_b, b): (&[f64], &[f64]),
-        out: &mut [f64],
-    ) {
+    /// `out = m_1 x_1 + m_2 x_2 + ...` with row-major `h x h` matrices: `2 h^2 d` flops each.
+    pub(crate) fn combine(&self, terms: &[(&[f64], &[f64])], out: &mut [f64]) {
         let h = self.short();
-        let m_a = MatRef::from_row_major_slice(m_a, h, h);
-        let m_b = MatRef::from_row_major_slice(m_b, h, h);
-        let (a, b, mut out) = (self.view(a), self.view(b), self.view_mut(out));
+        let mut out = self.view_mut(out);
         for (first, count) in self.chunks() {
-            let mut part = out.as_mut().subcols_mut(first, count);
-            let replace = Accum::Replace;
-            matmul(part.as_mut(), replace, m_a, a.subcols(first, count), 1.0, Par::Seq);
-            matmul(part, Accum::Add, m_b, b.subcols(first, count), 1.0, Par::Seq);
+            let mut accumulate = Accum::Replace;
+            for (m, x) in terms {
+                matmul(
+                    out.as_mut().subcols_mut(first, count),
+                    accumulate,
+                    MatRef::from_row_major_slice(m, h, h),
+                    self.view(x).subcols(first, count),
+                    1.0,
+                    Par::Seq,
+                );
+                accumulate = Accum::Add;
+            }
         }
     }
 
@@ -157,7 +170,14 @@ impl Thin {
                 MatMut::from_row_major_slice_mut(buffer, h, count)
             };
             copy.copy_from(part.as_ref());
-            matmul(part.as_mut(), Accum::Replace, m, copy.as_ref(), 1.0, Par::Seq);
+            matmul(
+                part.as_mut(),
+                Accum::Replace,
+                m,
+                copy.as_ref(),
+                1.0,
+                Par::Seq,
+            );
         }
     }
 
