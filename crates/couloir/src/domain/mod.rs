@@ -25,7 +25,7 @@ pub use box_set::BoxSet;
 pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
-pub use nuclear_ball::NuclearBall;
+pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
 
 use crate::error::{Error, Result};

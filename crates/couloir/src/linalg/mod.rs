@@ -1,5 +1,8 @@
 //! Dense kernels and spectral routines.
 
+pub(crate) mod lanczos;
+pub(crate) mod nuclear_projection;
+pub(crate) mod spectral;
 mod vector;
 
 pub use vector::{

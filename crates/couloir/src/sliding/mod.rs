@@ -3,6 +3,7 @@
 
 mod cgs;
 mod cndg;
+pub(crate) mod compressed;
 pub(crate) mod pairwise;
 
 pub use cgs::{Cgs, CgsGoal, CgsReport, SmoothFunction};

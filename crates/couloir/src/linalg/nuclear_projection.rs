@@ -1,0 +1,205 @@
+//! The Euclidean projection onto a nuclear-norm ball: singular values projected onto an l1 ball.
+
+use super::norm;
+use super::spectral::{SmallSvd, SymmetricEigen, Thin, max_abs, safe_factor};
+use crate::error::Result;
+
+/// Below this ratio to the largest singular value the square roots of a Gram matrix's eigenvalues
+/// are not good enough (their error is about `eps sigma_1^2 / sigma`), and a second pass is made.
+const GRAM_IS_ENOUGH: f64 = 1e-4;
+
+/// Scratch memory of the projection.
+pub(crate) struct NuclearProjection {
+    thin: Thin,
+    gram: Vec<f64>,
+    eigen: SymmetricEigen,
+    svd: Option<SmallSvd>,
+    singular: Vec<f64>,
+    sorted: Vec<f64>,
+    rotation: Vec<f64>,
+    transform: Vec<f64>,
+    buffer: Vec<f64>,
+}
+
+/// What the projection did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Projected {
+    /// `|w|`, Frobenius.
+    pub(crate) norm: f64,
+    /// `|w - projection|`, Frobenius.
+    pub(crate) moved: f64,
+    /// A bound of the rounding error of the projection, Frobenius.
+    pub(crate) rounding: f64,
+}
+
+impl NuclearProjection {
+    pub(crate) fn new(thin: Thin) -> Self {
+        let h = thin.short();
+        NuclearProjection {
+            thin,
+            gram: vec![0.0; h * h],
+            eigen: SymmetricEigen::new(h),
+            svd: None,
+            singular: vec![0.0; h],
+            sorted: vec![0.0; h],
+            rotation: vec![0.0; h * h],
+            transform: vec![0.0; h * h],
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Projects `w`, in place, onto the ball; `restore` writes `w` anew.
+    ///
+    /// With `w = U diag(s) V^T` the projection is `U diag(s'/s) U^T w`, `s'` the projection of `s`
+    /// onto the l1 ball: one Gram matrix and one product. `w` must be finite.
+    pub(crate) fn project(
+        &mut self,
+        w: &mut [f64],
+        radius: f64,
+        restore: impl FnOnce(&mut [f64]),
+    ) -> Result<Projected> {
+        let factor = safe_factor(max_abs(w));
+        if factor != 1.0 {
+            super::scale(factor, w);
+        }
+        let radius = radius * factor;
+        let (thin, h) = (self.thin, self.thin.short());
+        thin.gram(w, &mut self.gram);
+        self.eigen.decompose(&self.gram)?;
+        for (s, value) in self.singular.iter_mut().zip(&self.eigen.values) {
+            *s = value.max(0.0).sqrt();
+        }
+        let length = norm(&self.singular);
+        let mut projected = Projected {
+            norm: length / factor,
+            moved: 0.0,
+            rounding: thin.rounding() * length,
+        };
+        let Some(mut threshold) = l1_threshold(&self.singular, radius, &mut self.sorted) else {
+            if factor != 1.0 {
+                restore(w);
+            }
+            projected.rounding /= factor;
+            return Ok(projected);
+        };
+        let top = self.singular[h - 1];
+        let smallest_kept = self
+            .singular
+            .iter()
+            .copied()
+            .filter(|s| *s > threshold)
+            .fold(top, f64::min);
+        self.rotation.fill(0.0);
+        if smallest_kept >= GRAM_IS_ENOUGH * top {
+            projected.rounding *= top / smallest_kept;
+            for k in 0..h {
+                let kept = ratio(self.singular[k], threshold);
+                if kept > 0.0 {
+                    add_outer(kept, self.eigen.vector(k), &mut self.rotation);
+                }
+            }
+        } else {
+            // Second pass. The rows of U^T w are nearly orthogonal, of lengths D; their Gram matrix,
+            // scaled by D, is known to full relative accuracy and is E diag(l) E^T, so U^T w has the
+            // singular values and left vectors of the small matrix D E diag(sqrt l), to about
+            // eps sigma_1.
+            thin.transform(&self.eigen.vectors, w, &mut self.buffer);
+            self.rotation.copy_from_slice(&self.eigen.vectors);
+            thin.gram(w, &mut self.gram);
+            for i in 0..h {
+                self.sorted[i] = self.gram[i * h + i].max(0.0).sqrt();
+            }
+            let lengths = &self.sorted;
+            for i in 0..h {
+                for j in 0..h {
+                    let product = lengths[i] * lengths[j];
+                    let entry = &mut self.gram[i * h + j];
+                    *entry = if product > 0.0 { *entry / product } else { 0.0 };
+                }
+            }
+            self.eigen.decompose(&self.gram)?;
+            for k in 0..h {
+                let root = self.eigen.values[k].max(0.0).sqrt();
+                let column = &mut self.gram[k * h..(k + 1) * h];
+                for ((c, length), e) in column.iter_mut().zip(lengths).zip(self.eigen.vector(k)) {
+                    *c = length * e * root;
+                }
+            }
+            let svd = self.svd.get_or_insert_with(|| SmallSvd::new(h));
+            svd.decompose(&self.gram)?;
+            self.singular.copy_from_slice(&svd.values);
+            match l1_threshold(&self.singular, radius, &mut self.sorted) {
+                Some(t) => threshold = t,
+                None => {
+                    restore(w);
+                    projected.rounding /= factor;
+                    return Ok(projected);
+                }
+            }
+            // The transform of U^T w is U (U2 diag(s'/s) U2^T).
+            let inner = &mut self.gram;
+            inner.fill(0.0);
+            for k in 0..h {
+                let kept = ratio(self.singular[k], threshold);
+                if kept > 0.0 {
+                    add_outer(kept, &svd.left[k * h..(k + 1) * h], inner);
+                }
+            }
+            self.transform.fill(0.0);
+            for k in 0..h {
+                // Row k of the old rotation is eigenvector k.
+                for i in 0..h {
+                    let u = self.rotation[k * h + i];
+                    let row = &mut self.transform[i * h..(i + 1) * h];
+                    super::axpy(u, &inner[k * h..(k + 1) * h], row);
+                }
+            }
+            std::mem::swap(&mut self.rotation, &mut self.transform);
+        }
+        thin.transform(&self.rotation, w, &mut self.buffer);
+        let moved: f64 = self.singular.iter().map(|s| s.min(threshold).powi(2)).sum();
+        projected.moved = moved.sqrt() / factor;
+        projected.rounding /= factor;
+        if factor != 1.0 {
+            super::scale(1.0 / factor, w);
+        }
+        Ok(projected)
+    }
+}
+
+/// `s'/s` with `s' = max(s - threshold, 0)`.
+fn ratio(s: f64, threshold: f64) -> f64 {
+    if s > threshold {
+        (s - threshold) / s
+    } else {
+        0.0
+    }
+}
+
+/// `m += factor u u^T`.
+fn add_outer(factor: f64, u: &[f64], m: &mut [f64]) {
+    for (a, row) in u.iter().zip(m.chunks_exact_mut(u.len())) {
+        super::axpy(factor * a, u, row);
+    }
+}
+
+/// The `t` with `sum max(s - t, 0) = radius`, for `s >= 0`; none where the sum of `s` is at most
+/// `radius` as it is.
+fn l1_threshold(s: &[f64], radius: f64, sorted: &mut [f64]) -> Option<f64> {
+    if s.iter().sum::<f64>() <= radius {
+        return None;
+    }
+    sorted.copy_from_slice(s);
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    let mut threshold = 0.0;
+    for (k, s) in sorted.iter().enumerate() {
+        sum += s;
+        let t = (sum - radius) / (k + 1) as f64;
+        if t >= *s {
+            break;
+        }
+        threshold = t;
+    }
+    Some(threshold.max(0.0))
+}

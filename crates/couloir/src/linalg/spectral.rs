@@ -1,0 +1,360 @@
+//! Gram matrices of short and long matrices, and what is made from them.
+//!
+//! A flat row-major slice of `rows * cols` numbers is seen as a *short* x *long* matrix, transposed
+//! where it has more rows than columns, so that everything above speaks of `h` rows and `d >= h`
+//! columns. Products run over chunks of columns that stay in cache.
+
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
+use faer::{Accum, MatMut, MatRef, Par};
+
+use super::dot;
+use crate::error::{Error, Result};
+
+/// Entries of one operand that a chunk of columns holds: 256 kB, half of a usual L2 cache.
+const CHUNK_ENTRIES: usize = 32 * 1024;
+
+/// Magnitudes between which squares and their sums neither overflow nor lose what matters.
+const SAFE: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
+
+/// The short x long view of flat row-major slices of a fixed shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Thin {
+    rows: usize,
+    cols: usize,
+}
+
+impl Thin {
+    pub(crate) fn new(rows: usize, cols: usize) -> Self {
+        Thin { rows, cols }
+    }
+
+    /// `h`, the smaller side.
+    pub(crate) fn short(&self) -> usize {
+        self.rows.min(self.cols)
+    }
+
+    /// `d`, the larger side.
+    pub(crate) fn long(&self) -> usize {
+        self.rows.max(self.cols)
+    }
+
+    /// Whether the flat slice holds the short x long matrix transposed.
+    fn transposed(&self) -> bool {
+        self.rows > self.cols
+    }
+
+    fn chunk(&self) -> usize {
+        (CHUNK_ENTRIES / self.short())
+            .clamp(64, 4096)
+            .min(self.long())
+    }
+
+    /// The short x long view.
+    pub(crate) fn view<'a>(&self, x: &'a [f64]) -> MatRef<'a, f64> {
+        let view = MatRef::from_row_major_slice(x, self.rows, self.cols);
+        if self.transposed() {
+            view.transpose()
+        } else {
+            view
+        }
+    }
+
+    fn view_mut<'a>(&self, x: &'a mut [f64]) -> MatMut<'a, f64> {
+        let view = MatMut::from_row_major_slice_mut(x, self.rows, self.cols);
+        if self.transposed() {
+            view.transpose_mut()
+        } else {
+            view
+        }
+    }
+
+    /// The chunks of columns, as (first, count).
+    fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (long, step) = (self.long(), self.chunk());
+        (0..long)
+            .step_by(step)
+            .map(move |first| (first, step.min(long - first)))
+    }
+
+    /// The relative rounding of an inner product that [`gram`](Self::gram) computes: a random walk
+    /// of roundings through a chunk and then over the chunks (the worst case, never seen, is about
+    /// the square).
+    pub(crate) fn rounding(&self) -> f64 {
+        let chunk = self.chunk() as f64;
+        let chunks = self.long() as f64 / chunk;
+        f64::EPSILON * (8.0 + chunk.sqrt() + chunks.sqrt())
+    }
+
+    /// `out = a a^T` (`h x h`, both triangles): `h (h+1) d` flops.
+    pub(crate) fn gram(&self, a: &[f64], out: &mut [f64]) {
+        let h = self.short();
+        let a = self.view(a);
+        let mut accumulate = Accum::Replace;
+        for (first, count) in self.chunks() {
+            let part = a.subcols(first, count);
+            triangular_matmul(
+                MatMut::from_column_major_slice_mut(out, h, h),
+                BlockStructure::TriangularLower,
+                accumulate,
+                part,
+                BlockStructure::Rectangular,
+                part.transpose(),
+                BlockStructure::Rectangular,
+                1.0,
+                Par::Seq,
+            );
+            accumulate = Accum::Add;
+        }
+        for j in 0..h {
+            for i in j + 1..h {
+                out[i * h + j] = out[j * h + i];
+            }
+        }
+    }
+
+    /// `out = a b^T`, row-major (`out[i h + j] = <a_i, b_j>`): `2 h^2 d` flops.
+    pub(crate) fn cross(&self, a: &[f64], b: &[f64], out: &mut [f64]) {
+        let h = self.short();
+        let (a, b) = (self.view(a), self.view(b));
+        let mut accumulate = Accum::Replace;
+        for (first, count) in self.chunks() {
+            matmul(
+                MatMut::from_row_major_slice_mut(out, h, h),
+                accumulate,
+                a.subcols(first, count),
+                b.subcols(first, count).transpose(),
+                1.0,
+                Par::Seq,
+            );
+            accumulate = Accum::Add;
+        }
+    }
+
+    /// `out = m_1 x_1 + m_2 x_2 + ...` with row-major `h x h` matrices: `2 h^2 d` flops each.
+    pub(crate) fn combine(&self, terms: &[(&[f64], &[f64])], out: &mut [f64]) {
+        let h = self.short();
+        let mut out = self.view_mut(out);
+        for (first, count) in self.chunks() {
+            let mut accumulate = Accum::Replace;
+            for (m, x) in terms {
+                matmul(
+                    out.as_mut().subcols_mut(first, count),
+                    accumulate,
+                    MatRef::from_row_major_slice(m, h, h),
+                    self.view(x).subcols(first, count),
+                    1.0,
+                    Par::Seq,
+                );
+                accumulate = Accum::Add;
+            }
+        }
+    }
+
+    /// `x = m x` in place with a row-major `h x h` matrix; `buffer` grows to one chunk.
+    pub(crate) fn transform(&self, m: &[f64], x: &mut [f64], buffer: &mut Vec<f64>) {
+        let h = self.short();
+        buffer.resize(h * self.chunk(), 0.0);
+        let m = MatRef::from_row_major_slice(m, h, h);
+        let mut x = self.view_mut(x);
+        for (first, count) in self.chunks() {
+            let mut part = x.as_mut().subcols_mut(first, count);
+            let buffer = &mut buffer[..h * count];
+            let mut copy = if self.transposed() {
+                MatMut::from_column_major_slice_mut(buffer, h, count)
+            } else {
+                MatMut::from_row_major_slice_mut(buffer, h, count)
+            };
+            copy.copy_from(part.as_ref());
+            matmul(
+                part.as_mut(),
+                Accum::Replace,
+                m,
+                copy.as_ref(),
+                1.0,
+                Par::Seq,
+            );
+        }
+    }
+
+    /// `out = x^T u`, of length `d`.
+    pub(crate) fn mul_transposed(&self, x: &[f64], u: &[f64], out: &mut [f64]) {
+        let (h, d) = (self.short(), self.long());
+        if self.transposed() {
+            for (o, row) in out.iter_mut().zip(x.chunks_exact(h)) {
+                *o = dot(row, u);
+            }
+            return;
+        }
+        // A block of `out` stays in L1 while every row adds to it.
+        const BLOCK: usize = 1024;
+        for (b, block) in out.chunks_mut(BLOCK).enumerate() {
+            block.fill(0.0);
+            for (i, u) in u.iter().enumerate() {
+                let first = i * d + b * BLOCK;
+                super::axpy(*u, &x[first..first + block.len()], block);
+            }
+        }
+    }
+
+    /// `out = x w`, of length `h`.
+    pub(crate) fn mul(&self, x: &[f64], w: &[f64], out: &mut [f64]) {
+        let (h, d) = (self.short(), self.long());
+        if self.transposed() {
+            out.fill(0.0);
+            for (w, row) in w.iter().zip(x.chunks_exact(h)) {
+                super::axpy(*w, row, out);
+            }
+        } else {
+            for (o, row) in out.iter_mut().zip(x.chunks_exact(d)) {
+                *o = dot(row, w);
+            }
+        }
+    }
+
+    /// `x = factor u w^T`.
+    pub(crate) fn rank_one(&self, factor: f64, u: &[f64], w: &[f64], x: &mut [f64]) {
+        let (outer, inner) = if self.transposed() { (w, u) } else { (u, w) };
+        for (o, row) in outer.iter().zip(x.chunks_exact_mut(inner.len())) {
+            let o = factor * o;
+            for (x, i) in row.iter_mut().zip(inner) {
+                *x = o * i;
+            }
+        }
+    }
+}
+
+/// The largest magnitude in `x`.
+pub(crate) fn max_abs(x: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut lanes = [0.0f64; LANES];
+    for chunk in chunks {
+        for l in 0..LANES {
+            let a = chunk[l].abs();
+            lanes[l] = if a > lanes[l] { a } else { lanes[l] };
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |m, v| m.max(v.abs()))
+}
+
+/// A power of two by which to multiply numbers as large as `magnitude` before they are squared: 1
+/// where that is safe as it is.
+pub(crate) fn safe_factor(magnitude: f64) -> f64 {
+    if magnitude == 0.0 || SAFE.contains(&magnitude) {
+        1.0
+    } else {
+        // Two factors where one would overflow: 2^1022 is the largest that always exists.
+        (-magnitude.log2().floor()).clamp(-1022.0, 1022.0).exp2()
+    }
+}
+
+/// Eigen-decomposition of a symmetric `n x n` matrix, with its scratch.
+pub(crate) struct SymmetricEigen {
+    n: usize,
+    scratch: MemBuffer,
+    /// Eigenvalues, in rising order.
+    pub(crate) values: Vec<f64>,
+    /// Eigenvectors, one after the other.
+    pub(crate) vectors: Vec<f64>,
+}
+
+impl SymmetricEigen {
+    pub(crate) fn new(n: usize) -> Self {
+        let need = self_adjoint_evd_scratch::<f64>(
+            n,
+            ComputeEigenvectors::Yes,
+            Par::Seq,
+            Default::default(),
+        );
+        SymmetricEigen {
+            n,
+            scratch: MemBuffer::new(need),
+            values: vec![0.0; n],
+            vectors: vec![0.0; n * n],
+        }
+    }
+
+    /// Decomposes `a` (its lower triangle, in columns).
+    pub(crate) fn decompose(&mut self, a: &[f64]) -> Result<()> {
+        let n = self.n;
+        self_adjoint_evd(
+            MatRef::from_column_major_slice(a, n, n),
+            DiagMut::from_slice_mut(&mut self.values),
+            Some(MatMut::from_column_major_slice_mut(&mut self.vectors, n, n)),
+            Par::Seq,
+            MemStack::new(&mut self.scratch),
+            Default::default(),
+        )
+        .map_err(|e| Error::Numerical {
+            what: "symmetric eigen-decomposition",
+            why: format!("{e:?}"),
+        })
+    }
+
+    /// The eigenvector of the largest eigenvalue.
+    pub(crate) fn top_vector(&self) -> &[f64] {
+        &self.vectors[(self.n - 1) * self.n..]
+    }
+
+    /// The largest eigenvalue.
+    pub(crate) fn top_value(&self) -> f64 {
+        self.values[self.n - 1]
+    }
+
+    /// Eigenvector `k`, in the order of the eigenvalues.
+    pub(crate) fn vector(&self, k: usize) -> &[f64] {
+        &self.vectors[k * self.n..(k + 1) * self.n]
+    }
+}
+
+/// Left singular vectors and singular values of a square `n x n` matrix, with their scratch.
+pub(crate) struct SmallSvd {
+    n: usize,
+    scratch: MemBuffer,
+    /// Singular values, in falling order.
+    pub(crate) values: Vec<f64>,
+    /// Left singular vectors, one after the other.
+    pub(crate) left: Vec<f64>,
+}
+
+impl SmallSvd {
+    pub(crate) fn new(n: usize) -> Self {
+        let need = svd_scratch::<f64>(
+            n,
+            n,
+            ComputeSvdVectors::Thin,
+            ComputeSvdVectors::No,
+            Par::Seq,
+            Default::default(),
+        );
+        SmallSvd {
+            n,
+            scratch: MemBuffer::new(need),
+            values: vec![0.0; n],
+            left: vec![0.0; n * n],
+        }
+    }
+
+    /// Decomposes `a`, given in columns.
+    pub(crate) fn decompose(&mut self, a: &[f64]) -> Result<()> {
+        let n = self.n;
+        svd(
+            MatRef::from_column_major_slice(a, n, n),
+            DiagMut::from_slice_mut(&mut self.values),
+            Some(MatMut::from_column_major_slice_mut(&mut self.left, n, n)),
+            None,
+            Par::Seq,
+            MemStack::new(&mut self.scratch),
+            Default::default(),
+        )
+        .map_err(|e| Error::Numerical {
+            what: "singular value decomposition",
+            why: format!("{e:?}"),
+        })
+    }
+}
