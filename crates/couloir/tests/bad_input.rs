@@ -300,7 +300,8 @@ proptest! {
         let saddle = Saddle { x: vec![0.0], y: vec![0.0], value: 0.0 };
         let made = QuadraticBilinear::new(
             vec![1.0], vec![bad], vec![1.0], vec![0.0], vec![0.0], saddle);
-        prop_assert!(matches!(made, Err(Error::NotPositive { .. } | Error::NotFinite { .. })));
+        let named = matches!(made, Err(Error::NotPositive { .. } | Error::NotFinite { .. }));
+        prop_assert!(named);
     }
 
     #[test]

@@ -15,12 +15,12 @@ fn watch(family: &Family, method: Method, mut look: impl FnMut(&TracePoint, &dyn
     let mut rules = StopRules::default();
     rules.relative_gap = None;
     rules.iterations = Some(ITERATIONS);
-    let mut seen = 0;
+    let (mut seen, mut gap) = (0, f64::INFINITY);
     let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
         if point.iteration > 0 {
             look(point, state);
         }
-        seen = point.iteration;
+        (seen, gap) = (point.iteration, point.certificate.gap);
         Flow::Continue
     };
     Solve::new(&family.problem, &*family.x_set, &*family.y_set)

@@ -14,9 +14,8 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
         for (inner, hull_points, bare) in [
             (Inner::Exact, 6, false),
             (Inner::Exact, 0, false),
-            (Inner::Slide, 6, false),
             (Inner::Exact, 6, true),
-            (Inner::Slide, 6, true),
+            (Inner::Auto, 6, false),
         ] {
             let mut settings = CertifiedSettings::default().inner(inner);
             settings.hull_points = hull_points;
@@ -41,9 +40,12 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
                 "{name}, {inner:?}: Lhat {highest:e}, allowed {allowed:e}"
             );
             let gap = outcome.certificate.gap;
+            // condition (c) from plain differences of values is lost in their rounding, and the x-part of
+            // the gap is of first order in x: about the root of it is left
+            let reachable = if bare { 1e-7 } else { 1e-9 };
             assert!(
-                gap.is_finite() && gap <= 1e-9,
-                "{name}, {inner:?}, {hull_points}: gap {gap:e}"
+                gap.is_finite() && gap <= reachable,
+                "{name}, {inner:?}, {hull_points}, bare {bare}: gap {gap:e}"
             );
             let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
             assert!(

@@ -91,7 +91,11 @@ impl Lanczos {
                 } else {
                     beta * self.ritz[k].abs()
                 };
-                found = Ritz { theta, residual, steps };
+                found = Ritz {
+                    theta,
+                    residual,
+                    steps,
+                };
                 let converged = residual <= stop.tolerance * theta;
                 if last || converged && enough(&mut self.tridiagonal, found) {
                     break;

@@ -6,7 +6,8 @@ pub(crate) mod spectral;
 mod vector;
 
 pub use vector::{
-    axpby, axpy, combine, distance_squared, dot, dot_difference, norm, norm_squared, scale,
+    axpby, axpy, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
+    norm_squared, scale,
 };
 
 use crate::error::{Error, Result};

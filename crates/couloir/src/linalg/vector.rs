@@ -99,3 +99,25 @@ pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
     }
     (dot, size)
 }
+
+/// `<a - c, b - c>`.
+#[must_use]
+pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
+    debug_assert!(a.len() == b.len() && b.len() == c.len());
+    let (a8, a1) = a.as_chunks::<LANES>();
+    let (b8, b1) = b.as_chunks::<LANES>();
+    let (c8, c1) = c.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for ((a, b), c) in a8.iter().zip(b8).zip(c8) {
+        for l in 0..LANES {
+            lanes[l] += (a[l] - c[l]) * (b[l] - c[l]);
+        }
+    }
+    let rest: f64 = a1
+        .iter()
+        .zip(b1)
+        .zip(c1)
+        .map(|((a, b), c)| (a - c) * (b - c))
+        .sum();
+    lanes.iter().sum::<f64>() + rest
+}

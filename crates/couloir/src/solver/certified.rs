@@ -28,7 +28,7 @@ pub struct CertifiedSettings {
     pub inner_budget: u64,
     /// The first `Lhat`; where none is given a small guess is raised until the conditions hold.
     pub first_lhat: Option<f64>,
-    /// Points of the convex hull in which a better `x` is sought when it pays (3 or more; 0 for
+    /// Points of the convex hull in which a better `x` is sought when it pays (3 to 16; 0 for
     /// never). Each beyond the first two keeps one more vector and its image in memory.
     pub hull_points: usize,
 }
@@ -56,8 +56,9 @@ impl CertifiedSettings {
 
 /// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled.
 const ROUNDS: u32 = 3;
-/// Rises of `Lhat` within one iteration after which something other than `Lhat` must be wrong.
-const RISES: u32 = 120;
+/// A rise of `Lhat` above the first curvature measured in an iteration after which something other
+/// than `Lhat` must be wrong.
+const RUNAWAY: f64 = 1e12;
 /// The first guess of `Lhat` in units of `|grad_x| / D_X`: low, for raising it costs no gradient.
 const FIRST_GUESS: f64 = 1e-3;
 /// A gap of this many times the rounding charged to it can hardly fall further.
@@ -296,7 +297,8 @@ impl<'a> Certified<'a> {
         }
 
         let mut failed_rounds = 0;
-        for _ in 0..RISES {
+        let mut ceiling = f64::INFINITY;
+        while self.lhat <= ceiling {
             let alpha = 6.0 * self.lhat / (k + 1.0);
             let zeta = match self.slide_v(k, alpha)? {
                 Ok(zeta) => zeta,
@@ -327,6 +329,7 @@ impl<'a> Certified<'a> {
                 0.0
             };
             if excess > bend.rounding {
+                ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
                 self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
                 continue;
             }
@@ -356,6 +359,7 @@ impl<'a> Certified<'a> {
             }
             // the curvature of max_y f along the step, which Lhat stands for
             let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
+            ceiling = ceiling.min(RUNAWAY * self.lhat.max(curvature));
             if self.lhat < 0.5 * curvature {
                 self.lhat = curvature.clamp(1.4 * self.lhat, 16.0 * self.lhat);
                 continue; // the step was far too long: a shorter one, from the same gradient
@@ -395,6 +399,7 @@ impl<'a> Certified<'a> {
             _ => None,
         };
         let new_upper = better.unwrap_or(upper);
+        let new_upper = new_upper + 4.0 * f64::EPSILON * new_upper.abs();
         if new_upper <= self.best.upper {
             self.best.upper = new_upper;
             self.best.x_is_current = true;

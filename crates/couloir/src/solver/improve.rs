@@ -4,7 +4,7 @@
 
 use super::respond::Responder;
 use crate::error::Result;
-use crate::linalg::{axpy, dot};
+use crate::linalg::{axpy, dot_difference, dot_of_differences};
 use crate::problem::{Imaged, Oracles, PointX};
 use crate::sliding::SlideState;
 
@@ -14,8 +14,12 @@ const EVALUATIONS: u32 = 8;
 const WORTH: f64 = 0.03;
 /// Iterations that a search is put off at the most.
 const LONGEST_WAIT: u64 = 32;
-/// Pairwise steps on the small quadratic in the weights.
-const QUADRATIC_STEPS: u32 = 400;
+/// Points of a hull at the most.
+const MOST_POINTS: usize = 16;
+/// Steps of the active-set method at the most; it needs a few.
+const ACTIVE_SET_STEPS: u32 = 64;
+/// Keeps the small quadratic well-posed where the points are nearly dependent.
+const RIDGE: f64 = 1e-10;
 
 /// The search, and when it pays.
 pub(super) struct Improver {
@@ -26,9 +30,8 @@ pub(super) struct Improver {
     weights: Vec<f64>,
     trial: Vec<f64>,
     slope: Vec<f64>,
-    /// Gram matrix of the images, row-major.
+    /// Gram matrix of the images' differences to that of `x_{k-1}`, row-major.
     gram: Vec<f64>,
-    target: Vec<f64>,
     point: PointX,
     grad_image: Vec<f64>,
     response: Vec<f64>,
@@ -37,9 +40,9 @@ pub(super) struct Improver {
 }
 
 impl Improver {
-    /// A search over hulls of at most `points` points (3 at the least).
+    /// A search over hulls of at most `points` points (3 to 16).
     pub fn new(points: usize, like: &PointX, dim_y: usize) -> Self {
-        let m = points.max(3);
+        let m = points.clamp(3, MOST_POINTS);
         Improver {
             history: (2..m).map(|_| Imaged::of(like)).collect(),
             filled: 0,
@@ -47,7 +50,6 @@ impl Improver {
             trial: vec![0.0; m],
             slope: vec![0.0; m],
             gram: vec![0.0; m * m],
-            target: vec![0.0; m],
             point: PointX {
                 x: Vec::new(),
                 image: like.image.clone(),
@@ -114,6 +116,9 @@ impl Improver {
                 beta = self.first_scale(m);
             }
             self.minimise_model(m, beta);
+            // the small solve is ill-conditioned, and only convex combinations stay in the set
+            let total: f64 = self.trial[..m].iter().sum();
+            self.trial[..m].iter_mut().for_each(|w| *w /= total);
             let predicted: f64 = (0..m)
                 .map(|j| self.slope[j] * (self.trial[j] - self.weights[j]))
                 .sum();
@@ -128,13 +133,13 @@ impl Improver {
             if answer.state == SlideState::OutOfBudget {
                 break;
             }
-            let now = oracles.value(&self.point, &self.response)? + answer.gap;
-            let square = self.square(m);
-            let bend = now - best - predicted;
-            // the curvature along this step, as the next guess
-            let measured = (2.0 * bend / square).max(1e-3 * beta);
-            if now < best {
-                best = now;
+            // how far max_y f bends between the two points, without the rounding of its values
+            let bend = oracles.bend_x(x_k, &self.point, y_hat, predicted)?.value
+                + oracles.change_y(&self.point, y_hat, &self.response)?.value
+                + answer.gap;
+            let curvature = (2.0 * bend / self.square(m)).max(1e-3 * beta);
+            if predicted + bend < 0.0 {
+                best = best.min(oracles.value(&self.point, &self.response)? + answer.gap);
                 improved = true;
                 std::mem::swap(&mut x_k.image, &mut self.point.image);
                 std::mem::swap(&mut x_k.cache, &mut self.point.cache);
@@ -142,9 +147,9 @@ impl Improver {
                 self.weights[..m].copy_from_slice(&self.trial[..m]);
                 oracles.grad_image(x_k, y_hat, &mut self.grad_image)?;
                 self.fill_slope(m, x_old, v_new);
-                beta = measured;
+                beta = curvature;
             } else {
-                beta = measured.max(2.0 * beta);
+                beta = curvature.max(2.0 * beta);
             }
         }
         if upper - best >= WORTH * gap {
@@ -174,19 +179,33 @@ impl Improver {
         }
     }
 
+    /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
     fn fill_gram(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
+        let origin = &x_old.image;
+        let mut largest: f64 = 0.0;
         for i in 0..m {
             for j in 0..=i {
-                let value = dot(self.image(i, x_old, v_new), self.image(j, x_old, v_new));
+                let (a, b) = (self.image(i, x_old, v_new), self.image(j, x_old, v_new));
+                let value = if j == 0 {
+                    0.0
+                } else {
+                    dot_of_differences(a, b, origin)
+                };
                 self.gram[i * m + j] = value;
                 self.gram[j * m + i] = value;
             }
+            largest = largest.max(self.gram[i * m + i]);
+        }
+        for j in 0..m {
+            self.gram[j * m + j] += RIDGE * largest;
         }
     }
 
     fn fill_slope(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
-        for j in 0..m {
-            self.slope[j] = dot(&self.grad_image, self.image(j, x_old, v_new));
+        self.slope[0] = 0.0;
+        for j in 1..m {
+            let image = self.image(j, x_old, v_new);
+            self.slope[j] = dot_difference(&self.grad_image, image, &x_old.image).0;
         }
     }
 
@@ -227,39 +246,105 @@ impl Improver {
         ((at - self.slope[best]) / self.square(m)).max(f64::MIN_POSITIVE)
     }
 
-    /// `trial = argmin <slope, w> + beta/2 (w - weights)^T Gram (w - weights)` over the simplex, by pairwise
-    /// steps with exact step lengths.
+    /// `trial = argmin <slope, w> + beta/2 (w - weights)^T Gram (w - weights)` over the simplex, by the primal
+    /// active-set method: the ridge makes the quadratic strictly convex.
     fn minimise_model(&mut self, m: usize, beta: f64) {
-        self.trial[..m].copy_from_slice(&self.weights[..m]);
-        self.target[..m].copy_from_slice(&self.slope[..m]);
-        let scale = self.slope[..m].iter().fold(0.0f64, |s, v| s.max(v.abs()));
-        for _ in 0..QUADRATIC_STEPS {
-            let g = &self.target;
-            let (mut low, mut high) = (0, usize::MAX);
-            for j in 0..m {
-                if g[j] < g[low] {
-                    low = j;
-                }
-                if self.trial[j] > 0.0 && (high == usize::MAX || g[j] > g[high]) {
-                    high = j;
-                }
-            }
-            if high == usize::MAX || g[high] - g[low] <= 1e-12 * scale {
+        let weights = &self.weights[..m];
+        let gram = |i: usize, j: usize| self.gram[i * m + j];
+        let linear =
+            |i: usize| self.slope[i] / beta - (0..m).map(|j| gram(i, j) * weights[j]).sum::<f64>();
+        let linear: [f64; MOST_POINTS] =
+            std::array::from_fn(|i| if i < m { linear(i) } else { 0.0 });
+        let w = &mut self.trial;
+        w[..m].copy_from_slice(weights);
+        let mut active: [bool; MOST_POINTS] = std::array::from_fn(|j| j < m && w[j] > 0.0);
+        for _ in 0..ACTIVE_SET_STEPS {
+            let Some(target) = on_face(m, &active, &linear, gram) else {
                 return;
+            };
+            // as far towards the minimiser on this face as the set allows
+            let mut step = 1.0;
+            let mut blocking = None;
+            for j in (0..m).filter(|&j| active[j] && target[j] < 0.0) {
+                let t = w[j] / (w[j] - target[j]);
+                if t < step {
+                    (step, blocking) = (t, Some(j));
+                }
             }
-            let gram = |i: usize, j: usize| self.gram[i * m + j];
-            let curvature =
-                beta * (gram(low, low) - 2.0 * gram(low, high) + gram(high, high)).max(0.0);
-            let full = self.trial[high];
-            let step = ((g[high] - g[low]) / curvature).min(full);
-            if !(step > 0.0) {
-                return;
+            for j in (0..m).filter(|&j| active[j]) {
+                w[j] = (w[j] + step * (target[j] - w[j])).max(0.0);
             }
-            self.trial[low] += step;
-            self.trial[high] = if step == full { 0.0 } else { full - step };
-            for j in 0..m {
-                self.target[j] += beta * step * (self.gram[j * m + low] - self.gram[j * m + high]);
+            if let Some(j) = blocking {
+                w[j] = 0.0;
+                active[j] = false;
+                continue;
+            }
+            // the face that would gain most, if any
+            let slope = |i: usize| linear[i] + (0..m).map(|j| gram(i, j) * w[j]).sum::<f64>();
+            let level: f64 = (0..m).map(|j| w[j] * slope(j)).sum();
+            let best = (0..m)
+                .filter(|&j| !active[j])
+                .min_by(|&i, &j| slope(i).total_cmp(&slope(j)))
+                .filter(|&j| slope(j) < level - 1e-14 * level.abs());
+            match best {
+                Some(j) => active[j] = true,
+                None => return,
             }
         }
     }
+}
+
+/// The minimiser of `<linear, w> + 1/2 w^T Gram w` over `sum w = 1` with `w` zero off the active coordinates;
+/// `None` where the matrix is not positive definite.
+fn on_face(
+    m: usize,
+    active: &[bool; MOST_POINTS],
+    linear: &[f64; MOST_POINTS],
+    gram: impl Fn(usize, usize) -> f64,
+) -> Option<[f64; MOST_POINTS]> {
+    // Cholesky factor of the active part, in place of a larger KKT system
+    let mut factor = [[0.0; MOST_POINTS]; MOST_POINTS];
+    let mut index = [0; MOST_POINTS];
+    let mut size = 0;
+    for j in (0..m).filter(|&j| active[j]) {
+        index[size] = j;
+        size += 1;
+    }
+    for i in 0..size {
+        for j in 0..=i {
+            let known: f64 = (0..j).map(|l| factor[i][l] * factor[j][l]).sum();
+            let rest = gram(index[i], index[j]) - known;
+            if i == j {
+                if !(rest > 0.0) {
+                    return None;
+                }
+                factor[i][i] = rest.sqrt();
+            } else {
+                factor[i][j] = rest / factor[j][j];
+            }
+        }
+    }
+    let solve = |mut b: [f64; MOST_POINTS]| {
+        for i in 0..size {
+            let known: f64 = (0..i).map(|l| factor[i][l] * b[l]).sum();
+            b[i] = (b[i] - known) / factor[i][i];
+        }
+        for i in (0..size).rev() {
+            let known: f64 = (i + 1..size).map(|l| factor[l][i] * b[l]).sum();
+            b[i] = (b[i] - known) / factor[i][i];
+        }
+        b
+    };
+    let mut ones = [0.0; MOST_POINTS];
+    let mut right = [0.0; MOST_POINTS];
+    for i in 0..size {
+        (ones[i], right[i]) = (1.0, -linear[index[i]]);
+    }
+    let (ones, right) = (solve(ones), solve(right));
+    let multiplier = (1.0 - right[..size].iter().sum::<f64>()) / ones[..size].iter().sum::<f64>();
+    let mut w = [0.0; MOST_POINTS];
+    for i in 0..size {
+        w[index[i]] = right[i] + multiplier * ones[i];
+    }
+    multiplier.is_finite().then_some(w)
 }

@@ -261,10 +261,11 @@ impl Responder {
                 let change = oracles.change_y(at, &self.ahead, &self.next)?;
                 let bend = -change.value - slope;
                 let rounding = change.rounding + 4.0 * f64::EPSILON * slope.abs();
-                if bend <= 0.5 * self.beta * square + rounding || square == 0.0 {
+                // a slack of 1e-8 keeps rounding from raising a curvature that is right
+                if bend <= 0.5 * (1.0 + 1e-8) * self.beta * square + rounding || square == 0.0 {
                     break;
                 }
-                self.beta = (2.0 * bend / square).max(1.5 * self.beta);
+                self.beta = (2.0 * bend / square).max(1.1 * self.beta);
             }
             // restart when the momentum points uphill
             let uphill: f64 = (0..y.len())
