@@ -114,13 +114,17 @@ fn cndg_is_the_printed_procedure_step_by_step() {
             eta: tau * (1.0 + 1e-9),
             budget: 1000,
         };
+        if tau < 1e-12 {
+            assert!(
+                steps > 5,
+                "over after {steps} steps: this instance shows too little"
+            );
+            break;
+        }
         let mut out = [0.0; 2];
         let report = cndg(&mut *set.oracle(), &task, &mut Cndg::new(2), &mut out).expect("a slide");
         if report.lo_calls == steps {
-            assert!(
-                (report.gap - tau).abs() <= 1e-12 * tau.max(1e-6),
-                "step {steps}"
-            );
+            assert!((report.gap - tau).abs() <= 1e-14, "step {steps}");
             assert!(
                 distance_squared(&out, &point).sqrt() <= 1e-12,
                 "step {steps}"
