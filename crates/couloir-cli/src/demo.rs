@@ -5,7 +5,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
 use couloir::problem::QuadraticBilinear;
 use couloir::run::{Algorithm, Flow, StopRules, TracePoint, WallClock};
-use couloir::{Method, Solution, Solve};
+use couloir::solver::CertifiedSettings;
+use couloir::{Inner, Method, Solution, Solve};
 use std::io::Write;
 
 #[derive(clap::Args)]
@@ -73,7 +74,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     );
     writeln!(
         out,
-        "min over x in X, max over y in Y of f(x, y), by linear minimisation alone\n"
+        "min over x in X, max over y in Y of f(x, y), three ways\n"
     )?;
     for example in examples(options.seed)? {
         writeln!(out, "{}", example.title)?;
@@ -88,15 +89,18 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
             "bound",
             "gradients",
             "LO calls",
+            "proxes",
             "seconds",
         ]);
-        for column in 2..9 {
+        for column in 2..10 {
             if let Some(column) = table.column_mut(column) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
+        let sliding = Method::Certified(CertifiedSettings::default().inner(Inner::Slide));
         for (name, method) in [
             ("printed", Method::printed()),
+            ("certified (slide)", sliding),
             ("certified", Method::certified()),
         ] {
             let solution = solve(&example, method, options)?;
@@ -114,7 +118,8 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
                 format!("{truth:.1e}"),
                 format!("{bound:.1e}"),
                 o.ledger.method.grad_x.to_string(),
-                o.ledger.method.lo().to_string(),
+                (o.ledger.method.lo() + o.ledger.certificate.lo()).to_string(),
+                (o.ledger.method.prox_x + o.ledger.method.prox_y).to_string(),
                 format!("{:.2}", o.seconds),
             ]);
         }
@@ -126,7 +131,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "bound: what theory says of the last iterate. See docs/theory.md."
+        "bound: what theory says of the last iterate (docs/theory.md). `printed` and `slide` never project."
     )?;
     Ok(())
 }

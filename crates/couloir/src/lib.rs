@@ -38,6 +38,7 @@ pub mod domain;
 pub mod error;
 pub mod linalg;
 pub mod problem;
+pub mod random;
 pub mod run;
 pub mod sliding;
 pub mod solver;

@@ -29,8 +29,7 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
             rules.gap = Some(1e-17);
             rules.relative_gap = None;
             rules.iterations = Some(5000);
-            let mut observer =
-                |_: &couloir::run::TracePoint, _: &dyn Algorithm| couloir::run::Flow::Continue;
+            let mut observer = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
             let outcome = run(&mut solver, &rules, &NoClock, &mut observer).expect("a run");
             let highest = solver.highest_lhat();
             let name = family.name;

@@ -414,7 +414,7 @@ impl QuadraticSum {
                 why: format!("the number of components must be even and above 0, got {n}"),
             });
         }
-        if !(0.0..=1.0).contains(&noise) || !(drift.is_finite() && drift >= 0.0) {
+        if !((0.0..=1.0).contains(&noise) && drift.is_finite() && drift >= 0.0) {
             return Err(Error::Setting {
                 name: "noise",
                 why: format!("noise must be in [0, 1] and drift >= 0, got {noise} and {drift}"),
