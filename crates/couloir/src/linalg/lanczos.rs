@@ -71,13 +71,25 @@ impl Lanczos {
             let work = &mut self.work;
             apply(&done[k * n..], work);
             let alpha = dot(&done[k * n..], work);
-            // Twice is enough: after two Gram-Schmidt passes the basis is orthogonal to rounding.
+            // The three-term recurrence, then Gram-Schmidt against all vectors, and once more where
+            // the first pass took away much: twice is enough.
+            axpy(-alpha, &done[k * n..], work);
+            if k > 0 {
+                let before = self.tridiagonal.below[k - 1];
+                axpy(-before, &done[(k - 1) * n..k * n], work);
+            }
+            let mut beta = norm(work);
             for _ in 0..2 {
                 for v in done.chunks_exact(n) {
                     axpy(-dot(v, work), v, work);
                 }
+                let left = norm(work);
+                let stays = left > 0.7 * beta;
+                beta = left;
+                if stays {
+                    break;
+                }
             }
-            let beta = norm(work);
             self.tridiagonal.push(alpha, beta);
             let steps = k + 1;
             // What is left of a vector that lies in the space already is rounding.

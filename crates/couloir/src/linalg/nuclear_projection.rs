@@ -75,20 +75,31 @@ impl NuclearProjection {
             moved: 0.0,
             rounding: thin.rounding() * length,
         };
-        let Some(mut threshold) = l1_threshold(&self.singular, radius, &mut self.sorted) else {
+        // The largest that the singular values can be: well inside is inside for certain.
+        let hidden = thin.rounding() * length * length;
+        let at_most: f64 = self
+            .eigen
+            .values
+            .iter()
+            .map(|v| (v.max(0.0) + hidden).sqrt())
+            .sum();
+        if at_most <= radius {
             if factor != 1.0 {
                 restore(w);
             }
             projected.rounding /= factor;
             return Ok(projected);
-        };
+        }
+        // No threshold (as it seems, inside by a hair): zero, and the second pass decides.
+        let mut threshold =
+            l1_threshold(&self.singular, radius, &mut self.sorted).unwrap_or_default();
         let top = self.singular[h - 1];
-        let smallest_kept = self
-            .singular
-            .iter()
-            .copied()
-            .filter(|s| *s > threshold)
-            .fold(top, f64::min);
+        let smallest_kept = if threshold > 0.0 {
+            let kept = self.singular.iter().copied().filter(|s| *s > threshold);
+            kept.fold(top, f64::min)
+        } else {
+            0.0
+        };
         self.rotation.fill(0.0);
         if smallest_kept >= GRAM_IS_ENOUGH * top {
             projected.rounding *= top / smallest_kept;

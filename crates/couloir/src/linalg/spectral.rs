@@ -358,3 +358,86 @@ impl SmallSvd {
         })
     }
 }
+
+#[cfg(test)]
+// Indices say what the kernels are to do.
+#[allow(clippy::needless_range_loop)]
+mod tests {
+    use super::*;
+
+    /// Entry `(i, j)` of the short x long view, from the definition.
+    fn entry(rows: usize, cols: usize, x: &[f64], i: usize, j: usize) -> f64 {
+        if rows > cols {
+            x[j * cols + i]
+        } else {
+            x[i * cols + j]
+        }
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-12 * (1.0 + b.abs())
+    }
+
+    #[test]
+    fn kernels_match_the_definition_in_both_layouts() {
+        // The long side spans several chunks.
+        for (rows, cols) in [(3, 9001), (9001, 3), (5, 5), (1, 7), (7, 1)] {
+            let thin = Thin::new(rows, cols);
+            let (h, d) = (thin.short(), thin.long());
+            let a: Vec<f64> = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+            let b: Vec<f64> = (0..h * d).map(|i| (0.3 * i as f64).cos()).collect();
+            let m: Vec<f64> = (0..h * h).map(|i| (1.3 * i as f64).sin()).collect();
+            let at = |x: &[f64], i, j| entry(rows, cols, x, i, j);
+            let (mut gram, mut cross) = (vec![f64::NAN; h * h], vec![f64::NAN; h * h]);
+            thin.gram(&a, &mut gram);
+            thin.cross(&a, &b, &mut cross);
+            for i in 0..h {
+                for j in 0..h {
+                    let aa: f64 = (0..d).map(|k| at(&a, i, k) * at(&a, j, k)).sum();
+                    let ab: f64 = (0..d).map(|k| at(&a, i, k) * at(&b, j, k)).sum();
+                    assert!(close(gram[i * h + j], aa), "{rows} x {cols}");
+                    assert!(close(cross[i * h + j], ab), "{rows} x {cols}");
+                }
+            }
+            let mut sum = vec![f64::NAN; h * d];
+            thin.combine(&[(&m, &a), (&gram, &b)], &mut sum);
+            let mut changed = a.clone();
+            thin.transform(&m, &mut changed, &mut Vec::new());
+            let (mut w, mut u) = (vec![f64::NAN; d], vec![f64::NAN; h]);
+            thin.mul_transposed(&a, &m[..h], &mut w);
+            thin.mul(&a, &w, &mut u);
+            let mut outer = vec![f64::NAN; h * d];
+            thin.rank_one(0.5, &m[..h], &w, &mut outer);
+            for j in 0..d {
+                let product: f64 = (0..h).map(|i| at(&a, i, j) * m[i]).sum();
+                assert!(close(w[j], product));
+                for i in 0..h {
+                    let ma: f64 = (0..h).map(|k| m[i * h + k] * at(&a, k, j)).sum();
+                    let gb: f64 = (0..h).map(|k| gram[i * h + k] * at(&b, k, j)).sum();
+                    assert!(close(at(&changed, i, j), ma));
+                    assert!(close(at(&sum, i, j), ma + gb));
+                    assert!(close(at(&outer, i, j), 0.5 * m[i] * w[j]));
+                }
+            }
+            for i in 0..h {
+                let product: f64 = (0..d).map(|j| at(&a, i, j) * w[j]).sum();
+                assert!(close(u[i], product));
+            }
+        }
+    }
+
+    #[test]
+    fn scaling_brings_every_magnitude_to_where_squares_are_safe() {
+        for magnitude in [5e-324, 1e-310, 1e-200, 1e-119, 1.0, 1e119, 1e200, f64::MAX] {
+            let factor = safe_factor(magnitude);
+            let scaled = magnitude * factor;
+            assert!(factor.is_finite() && factor > 0.0);
+            assert!(
+                (1e-120..=1e120).contains(&scaled),
+                "{magnitude:e}: {scaled:e}"
+            );
+        }
+        assert_eq!(max_abs(&[1.0, -3.0, 2.0]), 3.0);
+        assert_eq!(max_abs(&[0.0; 20]), 0.0);
+    }
+}

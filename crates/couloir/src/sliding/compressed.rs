@@ -138,8 +138,10 @@ impl Compressed {
                 }
                 exact = true;
             }
+            let theta = (at.tau / (beta * at.distance_squared)).min(1.0);
             // Cancellation has eaten too much, and there is something to gain: anchor anew.
-            let blurred = infeasible > FEASIBLE || at.blur > GAP_ROUNDING * at.tau;
+            let then_infeasible = infeasible + theta * (at.unit_error - infeasible);
+            let blurred = then_infeasible > FEASIBLE || at.blur > GAP_ROUNDING * at.tau;
             if blurred && at.gradient < WORTH_ANCHORING * at.parts {
                 let (base_r, base_q) = base(anchored, anchor_r, anchor_q, task);
                 small.expand(thin, base_r, base_q, out);
@@ -164,14 +166,12 @@ impl Compressed {
                 report.state = SlideState::Reached;
                 break;
             }
-            // theta_t and q_{t+1}
-            let theta = (at.tau / (beta * at.distance_squared)).min(1.0);
             if at.tau <= at.floor || theta <= 0.0 || !theta.is_finite() {
                 report.state = SlideState::RoundingFloor;
                 break;
             }
             small.step(beta, radius, theta, at.sigma);
-            infeasible += theta * (at.unit_error - infeasible);
+            infeasible = then_infeasible;
         }
         let (base_r, base_q) = base(anchored, anchor_r, anchor_q, task);
         small.expand(thin, base_r, base_q, out);
@@ -206,7 +206,7 @@ struct Minimum {
     hidden: f64,
     /// `hidden` and the rounding of `tau` itself.
     blur: f64,
-    /// Where `tau` is lost in rounding, as in the plain procedure.
+    /// Where `tau` is lost in rounding: as in the plain procedure, or below `hidden`.
     floor: f64,
     /// `|G|`, and the length of the parts that it is the sum of.
     gradient: f64,
@@ -460,7 +460,8 @@ impl Small {
             distance_squared,
             hidden,
             blur: hidden + own,
-            floor: 4.0 * f64::EPSILON * terms.max(sums),
+            // Below `hidden` a step cannot improve what is reported by more than a factor of two.
+            floor: (4.0 * f64::EPSILON * terms.max(sums)).max(hidden),
             gradient,
             parts,
             unit_error: 0.5 * lost / (sigma * sigma),
@@ -565,5 +566,71 @@ fn add_columns_times(factor: f64, m: &[f64], x: &[f64], work: &mut [f64], y: &mu
 fn shrink_and_add(keep: f64, factor: f64, u: &[f64], v: &[f64], m: &mut [f64]) {
     for (u, row) in u.iter().zip(m.chunks_exact_mut(v.len())) {
         axpby(factor * u, v, keep, row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_anew_when_the_gradient_cancels_and_keeps_the_gap_honest() {
+        // The optimum -r/beta lies inside, where the gradient is zero.
+        let (h, d, radius) = (3, 20, 10.0);
+        let r: Vec<f64> = (0..h * d).map(|i| (0.37 * (i * i) as f64).sin()).collect();
+        let q: Vec<f64> = (0..h * d).map(|i| 0.1 * (0.11 * i as f64).cos()).collect();
+        let task = SlideTask {
+            r: &r,
+            q: &q,
+            beta: 10.0,
+            eta: 1e-8,
+            budget: 200_000,
+        };
+        let thin = Thin::new(h, d);
+        let mut compressed = Compressed::new(thin, radius);
+        let mut out = vec![0.0; h * d];
+        let report = compressed
+            .slide(&task, &mut out)
+            .expect("finite input")
+            .expect("ordinary magnitudes");
+        assert_eq!(report.state, SlideState::Reached, "{report:?}");
+        assert!(!compressed.anchor_r.is_empty(), "{report:?}");
+        let gradient: Vec<f64> = (0..h * d)
+            .map(|i| r[i] + task.beta * (out[i] - q[i]))
+            .collect();
+        let sigma = thin
+            .view(&gradient)
+            .singular_values()
+            .expect("a small matrix")[0];
+        let gap = dot(&gradient, &out) + radius * sigma;
+        // Above the truth, by no more than the part that rounding may have.
+        assert!(
+            (gap..=(1.0 + 2.0 * GAP_ROUNDING) * gap).contains(&report.gap),
+            "{gap:e} {report:?}"
+        );
+        let nuclear: f64 = thin
+            .view(&out)
+            .singular_values()
+            .expect("a small matrix")
+            .iter()
+            .sum();
+        assert!(nuclear <= radius * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn small_products_match_the_definition() {
+        for h in [1, 3, 4, 7, 13] {
+            let m: Vec<f64> = (0..h * h).map(|i| (i as f64).sin()).collect();
+            let x: Vec<f64> = (0..h).map(|i| (i as f64 + 0.5).cos()).collect();
+            let (mut rows, mut columns) = (vec![0.0; h], vec![0.0; h]);
+            rows_times(&m, &x, &mut rows);
+            columns_times(&m, &x, &mut columns);
+            for i in 0..h {
+                let row: f64 = (0..h).map(|j| m[i * h + j] * x[j]).sum();
+                let column: f64 = (0..h).map(|j| m[j * h + i] * x[j]).sum();
+                assert!((rows[i] - row).abs() <= 1e-14 * h as f64);
+                assert!((columns[i] - column).abs() <= 1e-14 * h as f64);
+            }
+        }
     }
 }
