@@ -36,12 +36,7 @@ fn examples(seed: u64) -> Result<Vec<Example>> {
             .coupling(coupling)
             .seed(seed)
             .build()?;
-        Ok::<_, anyhow::Error>(Example {
-            title,
-            x_set,
-            y_set,
-            problem,
-        })
+        Ok::<_, anyhow::Error>(Example { title, x_set, y_set, problem })
     };
     Ok(vec![
         make(
@@ -62,20 +57,9 @@ fn examples(seed: u64) -> Result<Vec<Example>> {
 }
 
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
-    ensure!(
-        options.tol > 0.0,
-        "--tol must be above zero, got {}",
-        options.tol
-    );
-    ensure!(
-        options.max_time > 0.0,
-        "--max-time must be above zero, got {}",
-        options.max_time
-    );
-    writeln!(
-        out,
-        "min over x in X, max over y in Y of f(x, y), three ways\n"
-    )?;
+    ensure!(options.tol > 0.0, "--tol must be above zero, got {}", options.tol);
+    ensure!(options.max_time > 0.0, "--max-time must be above zero, got {}", options.max_time);
+    writeln!(out, "min over x in X, max over y in Y of f(x, y), three ways\n")?;
     for example in examples(options.seed)? {
         writeln!(out, "{}", example.title)?;
         let mut table = Table::new();
@@ -106,9 +90,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
             let solution = solve(&example, method, options)?;
             let o = &solution.outcome;
             let (x_set, y_set) = (&*example.x_set, &*example.y_set);
-            let truth = example
-                .problem
-                .exact_gap(x_set, y_set, &solution.x, &solution.y)?;
+            let truth = example.problem.exact_gap(x_set, y_set, &solution.x, &solution.y)?;
             let bound = o.bounds.schedule.min(o.bounds.minorant);
             table.add_row([
                 name.to_owned(),
@@ -142,10 +124,8 @@ fn solve(example: &Example, method: Method, options: &Options) -> Result<Solutio
     rules.seconds = Some(options.max_time);
     rules.iterations = None;
     let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-    Ok(
-        Solve::new(&example.problem, &*example.x_set, &*example.y_set)
-            .method(method)
-            .rules(rules)
-            .run_with(&WallClock::start(), &mut nobody)?,
-    )
+    Ok(Solve::new(&example.problem, &*example.x_set, &*example.y_set)
+        .method(method)
+        .rules(rules)
+        .run_with(&WallClock::start(), &mut nobody)?)
 }

@@ -12,21 +12,11 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn demo_prints_every_method_on_both_problems_and_certified_solves_them() {
-    let done = couloir()
-        .args(["demo", "--max-time", "1"])
-        .assert()
-        .success();
+    let done = couloir().args(["demo", "--max-time", "1"]).assert().success();
     let out = text(&done.get_output().stdout);
-    let rows = |name: &str| {
-        out.lines()
-            .filter(|l| l.trim_start().starts_with(name))
-            .count()
-    };
+    let rows = |name: &str| out.lines().filter(|l| l.trim_start().starts_with(name)).count();
     assert_eq!((rows("printed"), rows("certified ")), (2, 4), "{out}");
-    for line in out
-        .lines()
-        .filter(|l| l.trim_start().starts_with("certified "))
-    {
+    for line in out.lines().filter(|l| l.trim_start().starts_with("certified ")) {
         assert!(line.contains("solved (relative)"), "{line}");
     }
 }
@@ -39,17 +29,10 @@ fn help_tells_what_there_is() {
 
 #[test]
 fn bad_options_get_one_line_and_exit_code_2() {
-    for arguments in [
-        ["demo", "--tol=0"],
-        ["demo", "--max-time=-1"],
-        ["demo", "--tol=NaN"],
-    ] {
+    for arguments in [["demo", "--tol=0"], ["demo", "--max-time=-1"], ["demo", "--tol=NaN"]] {
         let done = couloir().args(arguments).assert().code(2);
         let err = text(&done.get_output().stderr);
-        assert!(
-            err.starts_with("couloir: --") && err.lines().count() == 1,
-            "{err}"
-        );
+        assert!(err.starts_with("couloir: --") && err.lines().count() == 1, "{err}");
     }
     couloir().arg("dmeo").assert().code(2);
 }

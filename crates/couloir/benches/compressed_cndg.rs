@@ -20,11 +20,8 @@ const CALLS: u64 = 200;
 fn task_data() -> (Vec<f64>, Vec<f64>, f64) {
     let mut rng = Pcg64::seed_from_u64(7);
     let dim = ROWS * COLS;
-    let mut draw = |size: f64| -> Vec<f64> {
-        (0..dim)
-            .map(|_| size * (rng.random::<f64>() - 0.5))
-            .collect()
-    };
+    let mut draw =
+        |size: f64| -> Vec<f64> { (0..dim).map(|_| size * (rng.random::<f64>() - 0.5)).collect() };
     let mut r = draw(1e-3);
     // A falling spectrum, as gradients have one.
     for (i, row) in r.chunks_exact_mut(COLS).enumerate() {
@@ -34,18 +31,13 @@ fn task_data() -> (Vec<f64>, Vec<f64>, f64) {
     }
     let ball = NuclearBall::new(ROWS, COLS, RADIUS).unwrap();
     let mut q = vec![0.0; dim];
-    ball.oracle()
-        .prox(&draw(1.0), &vec![0.0; dim], 1.0, &mut q)
-        .unwrap();
+    ball.oracle().prox(&draw(1.0), &vec![0.0; dim], 1.0, &mut q).unwrap();
     let length = r.iter().map(|v| v * v).sum::<f64>().sqrt();
     (r, q, length / RADIUS)
 }
 
 fn check(report: SlideReport) {
-    assert_eq!(
-        (report.lo_calls, report.state),
-        (CALLS, SlideState::OutOfBudget)
-    );
+    assert_eq!((report.lo_calls, report.state), (CALLS, SlideState::OutOfBudget));
 }
 
 fn compressed_cndg(c: &mut Criterion) {
@@ -54,13 +46,7 @@ fn compressed_cndg(c: &mut Criterion) {
     let mut oracle = ball.oracle();
     let mut scratch = Cndg::new(ball.dim());
     let mut out = vec![0.0; ball.dim()];
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta,
-        eta: 0.0,
-        budget: CALLS,
-    };
+    let task = SlideTask { r: &r, q: &q, beta, eta: 0.0, budget: CALLS };
 
     // One linear minimisation: the Gram matrix is h (h+1) d flops, the rest is not counted.
     let flops = (ROWS * (ROWS + 1) * COLS) as f64;
@@ -96,9 +82,7 @@ fn compressed_cndg(c: &mut Criterion) {
     );
 
     let mut group = c.benchmark_group("cndg_53x47236_200_calls");
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(500));
+    group.sample_size(10).warm_up_time(Duration::from_millis(500));
     group.measurement_time(Duration::from_secs(2));
     group.bench_function("compressed", |b| {
         b.iter(|| check(oracle.slide(&task, &mut out).unwrap()));

@@ -34,11 +34,7 @@ fn main() -> Result<()> {
     let game = ClosureProblem::new(
         EDGES,
         EDGES,
-        |x, y| {
-            (0..EDGES)
-                .map(|e| y[e] * cost(e) * x[e] - 0.5 * MU * (y[e] - even).powi(2))
-                .sum()
-        },
+        |x, y| (0..EDGES).map(|e| y[e] * cost(e) * x[e] - 0.5 * MU * (y[e] - even).powi(2)).sum(),
         |_, y, g| (0..EDGES).for_each(|e| g[e] = y[e] * cost(e)),
         |x, y, g| (0..EDGES).for_each(|e| g[e] = cost(e) * x[e] - MU * (y[e] - even)),
     )?;
@@ -58,16 +54,11 @@ fn main() -> Result<()> {
         outcome.ledger.method.lo_x + outcome.ledger.certificate.lo_x
     );
     for stage in 0..STAGES {
-        println!(
-            "stage {stage:2}: upper edge with probability {:.3}",
-            solution.x[2 * stage]
-        );
+        println!("stage {stage:2}: upper edge with probability {:.3}", solution.x[2 * stage]);
     }
     Ok(())
 }
 
 fn upper_path() -> Vec<f64> {
-    (0..EDGES)
-        .map(|e| if e % 2 == 0 { 1.0 } else { 0.0 })
-        .collect()
+    (0..EDGES).map(|e| if e % 2 == 0 { 1.0 } else { 0.0 }).collect()
 }

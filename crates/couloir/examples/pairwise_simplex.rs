@@ -13,19 +13,11 @@ fn main() -> couloir::Result<()> {
     simplex.center(&mut q);
     // Entries of r below beta/n = 1/n move no coordinate to zero.
     let mut random = rand_pcg::Pcg64::seed_from_u64(1);
-    let r: Vec<f64> = (0..n)
-        .map(|_| random.random_range(0.0..0.9 / n as f64))
-        .collect();
+    let r: Vec<f64> = (0..n).map(|_| random.random_range(0.0..0.9 / n as f64)).collect();
 
     let mut oracle = simplex.oracle();
     let mut u = vec![0.0; n];
-    let mut task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 0.0,
-        budget: 1,
-    };
+    let mut task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 0.0, budget: 1 };
     let first_gap = oracle.slide(&task, &mut u)?.gap;
     (task.eta, task.budget) = (1e-10 * first_gap, u64::MAX);
 
@@ -39,20 +31,14 @@ fn main() -> couloir::Result<()> {
     let prox_time = clock.elapsed();
 
     let support = u.iter().filter(|&&u| u > 0.0).count();
-    println!(
-        "n = {n}, support {support}, gap {first_gap:.3e} -> {:.3e}",
-        report.gap
-    );
+    println!("n = {n}, support {support}, gap {first_gap:.3e} -> {:.3e}", report.gap);
     println!(
         "slide: {} LO calls, {:.1} ms, {:?}",
         report.lo_calls,
         millis(slide_time),
         report.state
     );
-    println!(
-        "exact prox: {:.3} ms, gap bound {prox_gap:.1e}",
-        millis(prox_time)
-    );
+    println!("exact prox: {:.3} ms, gap bound {prox_gap:.1e}", millis(prox_time));
 
     task.eta = 0.0;
     let clock = Instant::now();

@@ -54,14 +54,7 @@ impl Certificate {
     pub fn between(lower: f64, value: f64, upper: f64, confidence: Confidence) -> Self {
         let value = value.max(lower).min(upper.max(lower));
         let (gap_x, gap_y) = (value - lower, upper.max(lower) - value);
-        Certificate {
-            gap: gap_x + gap_y,
-            gap_x,
-            gap_y,
-            upper,
-            lower,
-            confidence,
-        }
+        Certificate { gap: gap_x + gap_y, gap_x, gap_y, upper, lower, confidence }
     }
 }
 
@@ -76,10 +69,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// Nothing is known.
-    pub const NONE: Bounds = Bounds {
-        schedule: f64::INFINITY,
-        minorant: f64::INFINITY,
-    };
+    pub const NONE: Bounds = Bounds { schedule: f64::INFINITY, minorant: f64::INFINITY };
 }
 
 /// Buffers for [`fw_gap`].
@@ -119,10 +109,5 @@ pub(crate) fn fw_gap(
     let gap_x = (dot(gx, &at.x) - x_min.lower).max(0.0);
     let gap_y = (dot(gy, y) - y_min.lower).max(0.0);
     let value = oracles.value(at, y)?;
-    Ok(Certificate::from_parts(
-        value,
-        gap_x,
-        gap_y,
-        x_min.confidence.and(y_min.confidence),
-    ))
+    Ok(Certificate::from_parts(value, gap_x, gap_y, x_min.confidence.and(y_min.confidence)))
 }

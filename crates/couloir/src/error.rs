@@ -118,11 +118,7 @@ pub(crate) fn check_len(what: &str, expected: usize, got: usize) -> Result<()> {
     if expected == got {
         Ok(())
     } else {
-        Err(Error::Dimension {
-            what: what.to_owned(),
-            expected,
-            got,
-        })
+        Err(Error::Dimension { what: what.to_owned(), expected, got })
     }
 }
 
@@ -134,11 +130,7 @@ pub(crate) fn check_finite(what: &str, values: &[f64]) -> Result<()> {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {
-        Some(index) => Err(Error::NotFinite {
-            what: what.to_owned(),
-            index,
-            value: values[index],
-        }),
+        Some(index) => Err(Error::NotFinite { what: what.to_owned(), index, value: values[index] }),
         None => Ok(()),
     }
 }
@@ -148,9 +140,6 @@ pub(crate) fn check_positive(name: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {
-        Err(Error::NotPositive {
-            name: name.to_owned(),
-            value,
-        })
+        Err(Error::NotPositive { name: name.to_owned(), value })
     }
 }

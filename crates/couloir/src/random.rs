@@ -122,7 +122,10 @@ mod tests {
             let (mean, sd) = (rounds as f64 * p, (rounds as f64 * p * (1.0 - p)).sqrt());
             for (i, &c) in counts.iter().enumerate() {
                 // five standard deviations: a fair draw fails here once in ten thousand such tests
-                assert!((f64::from(c) - mean).abs() <= 5.0 * sd, "{size}: index {i} came {c} times");
+                assert!(
+                    (f64::from(c) - mean).abs() <= 5.0 * sd,
+                    "{size}: index {i} came {c} times"
+                );
             }
         }
     }

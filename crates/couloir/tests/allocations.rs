@@ -60,10 +60,8 @@ fn a_steady_state_step_of_certified_mpcgs_allocates_nothing() {
     ];
     for (x_set, y_set) in &sets {
         for inner in [Inner::Exact, Inner::Slide] {
-            let problem = QuadraticBilinear::on(&**x_set, &**y_set)
-                .coupling(3.0)
-                .build()
-                .expect("a problem");
+            let problem =
+                QuadraticBilinear::on(&**x_set, &**y_set).coupling(3.0).build().expect("a problem");
             let settings = CertifiedSettings::default().inner(inner);
             let mut solver = Certified::new(&problem, &**x_set, &**y_set, &settings, None, None)
                 .expect("a solver");
@@ -75,12 +73,7 @@ fn a_steady_state_step_of_certified_mpcgs_allocates_nothing() {
                     solver.step().expect("a step");
                 }
             });
-            assert_eq!(
-                count,
-                0,
-                "{}, {inner:?}: allocations in 20 steps",
-                x_set.describe()
-            );
+            assert_eq!(count, 0, "{}, {inner:?}: allocations in 20 steps", x_set.describe());
         }
     }
 }
@@ -96,13 +89,7 @@ fn cndg_allocates_nothing() {
         let r: Vec<f64> = (0..240).map(|i| (i as f64 * 0.7).sin()).collect();
         let mut q = vec![0.0; 240];
         set.center(&mut q);
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 0.5,
-            eta: 1e-9,
-            budget: 300,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 0.5, eta: 1e-9, budget: 300 };
         let mut out = vec![0.0; 240];
         let mut oracle = set.oracle();
         let mut scratch = Cndg::new(240);

@@ -24,69 +24,27 @@ fn bilinear<'a>() -> ClosureProblem<'a> {
 
 fn fails(problem: &ClosureProblem<'_>) -> Error {
     let set = ball(2);
-    Solve::new(problem, &set, &set)
-        .start_x(vec![0.5, 0.0])
-        .run()
-        .expect_err("an error")
+    Solve::new(problem, &set, &set).start_x(vec![0.5, 0.0]).run().expect_err("an error")
 }
 
 #[test]
 fn sets_and_problems_of_different_dimension_are_refused() {
     let (x, y) = (ball(3), ball(2));
     let error = Solve::new(&bilinear(), &x, &y).run().expect_err("an error");
-    assert!(
-        matches!(
-            error,
-            Error::Dimension {
-                expected: 2,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::Dimension { expected: 2, got: 3, .. }), "{error}");
     let error = Solve::new(&bilinear(), &y, &x).run().expect_err("an error");
-    assert!(
-        matches!(
-            error,
-            Error::Dimension {
-                expected: 2,
-                got: 3,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    let start = Solve::new(&bilinear(), &y, &y)
-        .start_x(vec![0.0; 5])
-        .run()
-        .expect_err("an error");
-    assert!(
-        matches!(
-            start,
-            Error::Dimension {
-                expected: 2,
-                got: 5,
-                ..
-            }
-        ),
-        "{start}"
-    );
+    assert!(matches!(error, Error::Dimension { expected: 2, got: 3, .. }), "{error}");
+    let start = Solve::new(&bilinear(), &y, &y).start_x(vec![0.0; 5]).run().expect_err("an error");
+    assert!(matches!(start, Error::Dimension { expected: 2, got: 5, .. }), "{start}");
 }
 
 #[test]
 fn a_start_point_outside_its_set_is_refused_with_the_distance() {
     let set = ball(2);
-    let error = Solve::new(&bilinear(), &set, &set)
-        .start_y(vec![3.0, 4.0])
-        .run()
-        .expect_err("an error");
+    let error =
+        Solve::new(&bilinear(), &set, &set).start_y(vec![3.0, 4.0]).run().expect_err("an error");
     match error {
-        Error::OutsideSet {
-            block: Block::Y,
-            violation,
-            ..
-        } => {
+        Error::OutsideSet { block: Block::Y, violation, .. } => {
             assert!((violation - 4.0).abs() < 1e-12);
         }
         other => panic!("{other}"),
@@ -95,10 +53,7 @@ fn a_start_point_outside_its_set_is_refused_with_the_distance() {
         .start_x(vec![f64::NAN, 0.0])
         .run()
         .expect_err("an error");
-    assert!(
-        matches!(error, Error::NotFinite { index: 0, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::NotFinite { index: 0, .. }), "{error}");
 }
 
 #[test]
@@ -128,10 +83,7 @@ fn an_unbounded_or_missing_number_from_a_closure_is_named() {
     .expect("a problem");
     match fails(&infinite) {
         Error::NotFinite { what, index, value } => {
-            assert_eq!(
-                (what.as_str(), index, value),
-                ("grad_y", 0, f64::NEG_INFINITY)
-            );
+            assert_eq!((what.as_str(), index, value), ("grad_y", 0, f64::NEG_INFINITY));
         }
         other => panic!("{other}"),
     }
@@ -166,24 +118,13 @@ fn a_wrong_gradient_ends_with_a_hint_and_not_in_an_endless_loop() {
 fn methods_say_which_constant_they_lack() {
     let set = ball(2);
     let problem = bilinear();
-    let printed = Solve::new(&problem, &set, &set)
-        .method(Method::printed())
-        .run();
-    assert!(
-        matches!(printed, Err(Error::MissingConstant { name: "Lxx", .. })),
-        "{printed:?}"
-    );
+    let printed = Solve::new(&problem, &set, &set).method(Method::printed()).run();
+    assert!(matches!(printed, Err(Error::MissingConstant { name: "Lxx", .. })), "{printed:?}");
     let slide = Method::Certified(CertifiedSettings::default().inner(Inner::Slide));
     let certified = Solve::new(&problem, &set, &set).method(slide).run();
-    assert!(
-        matches!(certified, Err(Error::MissingConstant { name: "Lyy", .. })),
-        "{certified:?}"
-    );
+    assert!(matches!(certified, Err(Error::MissingConstant { name: "Lyy", .. })), "{certified:?}");
     // with an exact inner solve it needs none
-    let solved = Solve::new(&problem, &set, &set)
-        .start_x(vec![0.5, 0.0])
-        .gap(1e-9)
-        .run();
+    let solved = Solve::new(&problem, &set, &set).start_x(vec![0.5, 0.0]).gap(1e-9).run();
     assert!(solved.expect("a run").outcome.status.is_solved());
 }
 
@@ -196,16 +137,10 @@ fn a_set_without_a_prox_says_so() {
     .expect("a set");
     let exact = Method::Certified(CertifiedSettings::default().inner(Inner::Exact));
     let y_set = ball(2);
-    let error = Solve::new(&bilinear(), &set, &y_set)
-        .method(exact)
-        .run()
-        .expect_err("an error");
+    let error = Solve::new(&bilinear(), &set, &y_set).method(exact).run().expect_err("an error");
     assert!(matches!(error, Error::MissingOracle { .. }), "{error}");
     // Auto slides on it
-    let solved = Solve::new(&bilinear(), &set, &y_set)
-        .start_x(vec![0.5, 0.0])
-        .gap(1e-6)
-        .run();
+    let solved = Solve::new(&bilinear(), &set, &y_set).start_x(vec![0.5, 0.0]).gap(1e-6).run();
     assert!(solved.expect("a run").outcome.status.is_solved());
 }
 
@@ -213,10 +148,8 @@ fn a_set_without_a_prox_says_so() {
 fn a_user_lo_that_returns_nan_is_named() {
     let set = LoSet::new(2, 2.0, vec![0.0; 2], |_, p| p.fill(f64::NAN)).expect("a set");
     let y_set = ball(2);
-    let error = Solve::new(&bilinear(), &set, &y_set)
-        .start_y(vec![0.1, 0.1])
-        .run()
-        .expect_err("an error");
+    let error =
+        Solve::new(&bilinear(), &set, &y_set).start_y(vec![0.1, 0.1]).run().expect_err("an error");
     assert!(matches!(error, Error::NotFinite { .. }), "{error}");
 }
 
@@ -225,22 +158,10 @@ fn empty_sets_are_refused() {
     assert!(matches!(L2Ball::new(0, 1.0), Err(Error::EmptySet { .. })));
     assert!(matches!(L1Ball::new(0, 1.0), Err(Error::EmptySet { .. })));
     assert!(matches!(Simplex::new(0), Err(Error::EmptySet { .. })));
-    assert!(matches!(
-        NuclearBall::new(0, 3, 1.0),
-        Err(Error::EmptySet { .. })
-    ));
-    assert!(matches!(
-        NuclearBall::new(3, 0, 1.0),
-        Err(Error::EmptySet { .. })
-    ));
-    assert!(matches!(
-        BoxSet::new(vec![], vec![]),
-        Err(Error::EmptySet { .. })
-    ));
-    assert!(matches!(
-        BoxSet::new(vec![1.0], vec![0.0]),
-        Err(Error::EmptySet { .. })
-    ));
+    assert!(matches!(NuclearBall::new(0, 3, 1.0), Err(Error::EmptySet { .. })));
+    assert!(matches!(NuclearBall::new(3, 0, 1.0), Err(Error::EmptySet { .. })));
+    assert!(matches!(BoxSet::new(vec![], vec![]), Err(Error::EmptySet { .. })));
+    assert!(matches!(BoxSet::new(vec![1.0], vec![0.0]), Err(Error::EmptySet { .. })));
     let none = LoSet::new(0, 1.0, vec![], |_, _| {});
     assert!(matches!(none, Err(Error::EmptySet { .. })));
 }
@@ -255,13 +176,7 @@ fn stopping_rules_that_make_no_sense_are_refused() {
     let mut rules = StopRules::default();
     rules.evaluate_every = 0;
     let result = Solve::new(&bilinear(), &set, &set).rules(rules).run();
-    assert!(matches!(
-        result,
-        Err(Error::Setting {
-            name: "evaluate_every",
-            ..
-        })
-    ));
+    assert!(matches!(result, Err(Error::Setting { name: "evaluate_every", .. })));
 }
 
 fn not_positive() -> impl Strategy<Value = f64> {

@@ -28,18 +28,11 @@ fn watch(family: &Family, method: Method, mut look: impl FnMut(&TracePoint, &dyn
         .rules(rules)
         .run_with(&couloir::run::NoClock, &mut observer)
         .unwrap_or_else(|e| panic!("{}: {e}", family.name));
-    assert!(
-        seen == ITERATIONS || seen > 5,
-        "{}: only {seen} iterations",
-        family.name
-    );
+    assert!(seen == ITERATIONS || seen > 5, "{}: only {seen} iterations", family.name);
 }
 
 fn exact_gap(family: &Family, x: &[f64], y: &[f64]) -> f64 {
-    family
-        .problem
-        .exact_gap(&*family.x_set, &*family.y_set, x, y)
-        .expect("isotropic curvature")
+    family.problem.exact_gap(&*family.x_set, &*family.y_set, x, y).expect("isotropic curvature")
 }
 
 /// Theorem 1. On simplices and l1 balls the inner steps are pairwise ones, with CndG's stopping test.
@@ -72,12 +65,9 @@ fn the_gap_of_printed_mpcgs_is_below_theorem_1_at_every_iteration() {
 #[test]
 fn the_gap_of_certified_mpcgs_is_below_its_certificate_and_c_and_b() {
     for family in families() {
-        for (inner, hull_points) in [
-            (Inner::Exact, 0),
-            (Inner::Exact, 6),
-            (Inner::Slide, 0),
-            (Inner::Slide, 6),
-        ] {
+        for (inner, hull_points) in
+            [(Inner::Exact, 0), (Inner::Exact, 6), (Inner::Slide, 0), (Inner::Slide, 6)]
+        {
             let mut settings = CertifiedSettings::default().inner(inner);
             settings.hull_points = hull_points;
             watch(&family, Method::Certified(settings), |point, state| {
@@ -92,14 +82,8 @@ fn the_gap_of_certified_mpcgs_is_below_its_certificate_and_c_and_b() {
                     point.certificate.gap
                 );
                 let (c, b) = (point.bounds.minorant, point.bounds.schedule);
-                assert!(
-                    point.certificate.gap <= c + rounding,
-                    "{name}, k = {k}: C_k is not used"
-                );
-                assert!(
-                    c <= b + rounding,
-                    "{name}, {inner:?}, k = {k}: C {c:e} above B {b:e}"
-                );
+                assert!(point.certificate.gap <= c + rounding, "{name}, k = {k}: C_k is not used");
+                assert!(c <= b + rounding, "{name}, {inner:?}, k = {k}: C {c:e} above B {b:e}");
                 let (x, y_bar) = state.current();
                 let gap = exact_gap(&family, x, y_bar);
                 assert!(
@@ -128,31 +112,15 @@ fn the_prox_map_contracts_by_a_half() {
             let mu = p.constants().mu.expect("mu");
             let mut slope = vec![0.0; ys.dim()];
             let y0 = &p.saddle().y;
-            p.grad_y(
-                Seen {
-                    image: x,
-                    cache: &[],
-                },
-                y0,
-                &mut slope,
-            );
+            p.grad_y(Seen { image: x, cache: &[] }, y0, &mut slope);
             slope.iter_mut().for_each(|g| *g = -*g);
             let mut y = vec![0.0; ys.dim()];
             y_oracle.prox(&slope, y0, mu, &mut y).expect("a projection");
             let mut g = vec![0.0; n];
-            p.grad_image(
-                Seen {
-                    image: z,
-                    cache: &[],
-                },
-                &y,
-                &mut g,
-            );
+            p.grad_image(Seen { image: z, cache: &[] }, &y, &mut g);
             let mut u = vec![0.0; n];
             x_oracle.prox(&g, v, alpha, &mut u).expect("a projection");
-            (0..n)
-                .map(|i| (1.0 - gamma) * v[i] + gamma * u[i])
-                .collect()
+            (0..n).map(|i| (1.0 - gamma) * v[i] + gamma * u[i]).collect()
         };
         // points of X: random mixtures of vertices
         let mut draw = Points::new(xs, 11);
@@ -182,10 +150,7 @@ struct Points<'a> {
 
 impl<'a> Points<'a> {
     fn new(set: &'a dyn couloir::domain::Domain, seed: u64) -> Self {
-        Points {
-            set,
-            rng: rand_pcg::Pcg64Mcg::seed_from_u64(seed),
-        }
+        Points { set, rng: rand_pcg::Pcg64Mcg::seed_from_u64(seed) }
     }
 
     fn next(&mut self) -> Vec<f64> {
@@ -210,11 +175,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// The printed schedule, against the paper's formulas evaluated by hand for L = 3, kappa = 2, D = 5.
 #[test]
 fn the_printed_schedule_equals_the_formulas() {
-    let c = PrintedConstants {
-        l: 3.0,
-        kappa: 2.0,
-        diameter: 5.0,
-    };
+    let c = PrintedConstants { l: 3.0, kappa: 2.0, diameter: 5.0 };
     let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
     close(c.gamma(1), 1.0);
     close(c.gamma(10), 0.25);
@@ -226,10 +187,7 @@ fn the_printed_schedule_equals_the_formulas() {
     close(c.eps(3), 2.5);
     close(c.eps_cgs(3), 2.5 / 128.0);
     // k = 1: 4 sqrt(2*2*3*(25/128)/18^2 + 2*(75/768)/18)
-    close(
-        c.eps_mp(1),
-        4.0 * (12.0 * 25.0 / 128.0 / 324.0 + 150.0 / 768.0 / 18.0_f64).sqrt(),
-    );
+    close(c.eps_mp(1), 4.0 * (12.0 * 25.0 / 128.0 / 324.0 + 150.0 / 768.0 / 18.0_f64).sqrt());
     assert_eq!(c.rounds(1), (20.0 / c.eps_mp(1)).log2().ceil() as u64);
     assert_eq!(c.rounds(1), 6);
     close(c.bound(1), 275.0);

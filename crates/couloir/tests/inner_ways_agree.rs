@@ -21,24 +21,12 @@ fn slide_and_exact_both_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
                 .exact_gap(&*family.x_set, &*family.y_set, &solution.x, &solution.y)
                 .expect("isotropic curvature");
             assert!(gap <= 1e-6, "{}, {inner:?}: true gap {gap:e}", family.name);
-            assert!(
-                family.x_set.contains(&solution.x, 1e-12),
-                "{}: x outside",
-                family.name
-            );
-            assert!(
-                family.y_set.contains(&solution.y, 1e-12),
-                "{}: y outside",
-                family.name
-            );
+            assert!(family.x_set.contains(&solution.x, 1e-12), "{}: x outside", family.name);
+            assert!(family.y_set.contains(&solution.y, 1e-12), "{}: y outside", family.name);
             solution.outcome
         };
         let (slide, exact) = (solve(Inner::Slide), solve(Inner::Exact));
-        assert_eq!(
-            slide.ledger.method.prox_x + slide.ledger.method.prox_y,
-            0,
-            "Slide projected"
-        );
+        assert_eq!(slide.ledger.method.prox_x + slide.ledger.method.prox_y, 0, "Slide projected");
         assert_eq!(exact.ledger.method.lo_x, 0, "Exact slid on x");
         let (a, b) = (slide.certificate, exact.certificate);
         assert!(
@@ -51,10 +39,6 @@ fn slide_and_exact_both_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
             b.upper
         );
         let truth = family.problem.saddle().value;
-        assert!(
-            a.lower <= truth + 1e-12 && truth <= a.upper + 1e-12,
-            "{}",
-            family.name
-        );
+        assert!(a.lower <= truth + 1e-12 && truth <= a.upper + 1e-12, "{}", family.name);
     }
 }

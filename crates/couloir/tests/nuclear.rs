@@ -12,24 +12,18 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 fn draw(rng: &mut Pcg64, len: usize, size: f64) -> Vec<f64> {
-    (0..len)
-        .map(|_| size * (2.0 * rng.random::<f64>() - 1.0))
-        .collect()
+    (0..len).map(|_| size * (2.0 * rng.random::<f64>() - 1.0)).collect()
 }
 
 /// Singular values, in falling order.
 fn singular_values(rows: usize, cols: usize, x: &[f64]) -> Vec<f64> {
-    MatRef::from_row_major_slice(x, rows, cols)
-        .singular_values()
-        .unwrap()
+    MatRef::from_row_major_slice(x, rows, cols).singular_values().unwrap()
 }
 
 /// A random matrix with the given singular values.
 fn with_spectrum(rng: &mut Pcg64, rows: usize, cols: usize, spectrum: &[f64]) -> Vec<f64> {
     let noise = draw(rng, rows * cols, 1.0);
-    let svd = MatRef::from_row_major_slice(&noise, rows, cols)
-        .thin_svd()
-        .unwrap();
+    let svd = MatRef::from_row_major_slice(&noise, rows, cols).thin_svd().unwrap();
     recompose(rows, cols, svd.U(), spectrum, svd.V())
 }
 
@@ -42,16 +36,12 @@ fn recompose(
 ) -> Vec<f64> {
     let scaled = Mat::from_fn(rows, s.len(), |i, k| u[(i, k)] * s[k]);
     let product = &scaled * v.transpose();
-    (0..rows * cols)
-        .map(|i| product[(i / cols, i % cols)])
-        .collect()
+    (0..rows * cols).map(|i| product[(i / cols, i % cols)]).collect()
 }
 
 /// The projection onto the ball from a full decomposition.
 fn project(rows: usize, cols: usize, w: &[f64], radius: f64) -> Vec<f64> {
-    let svd = MatRef::from_row_major_slice(w, rows, cols)
-        .thin_svd()
-        .unwrap();
+    let svd = MatRef::from_row_major_slice(w, rows, cols).thin_svd().unwrap();
     let mut s: Vec<f64> = (0..rows.min(cols)).map(|k| svd.S()[k]).collect();
     if s.iter().sum::<f64>() <= radius {
         return w.to_vec();
@@ -71,9 +61,8 @@ fn project(rows: usize, cols: usize, w: &[f64], radius: f64) -> Vec<f64> {
 
 /// `max over u of <r + beta (at - q), at - u>`.
 fn gap(rows: usize, cols: usize, radius: f64, task: &SlideTask<'_>, at: &[f64]) -> f64 {
-    let gradient: Vec<f64> = (0..at.len())
-        .map(|i| task.r[i] + task.beta * (at[i] - task.q[i]))
-        .collect();
+    let gradient: Vec<f64> =
+        (0..at.len()).map(|i| task.r[i] + task.beta * (at[i] - task.q[i])).collect();
     dot(&gradient, at) + radius * singular_values(rows, cols, &gradient)[0]
 }
 
@@ -87,13 +76,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 fn plain(ball: &NuclearBall, task: &SlideTask<'_>) -> (Vec<f64>, SlideReport) {
     let mut out = vec![0.0; ball.dim()];
-    let report = cndg(
-        &mut *ball.oracle(),
-        task,
-        &mut Cndg::new(ball.dim()),
-        &mut out,
-    )
-    .unwrap();
+    let report = cndg(&mut *ball.oracle(), task, &mut Cndg::new(ball.dim()), &mut out).unwrap();
     (out, report)
 }
 
@@ -109,38 +92,17 @@ const SHAPES: [(usize, usize); 7] = [(1, 1), (1, 9), (9, 1), (4, 4), (5, 40), (4
 
 #[test]
 fn impossible_balls_are_refused() {
-    assert!(matches!(
-        NuclearBall::new(0, 3, 1.0),
-        Err(Error::EmptySet { .. })
-    ));
-    assert!(matches!(
-        NuclearBall::new(3, 0, 1.0),
-        Err(Error::EmptySet { .. })
-    ));
+    assert!(matches!(NuclearBall::new(0, 3, 1.0), Err(Error::EmptySet { .. })));
+    assert!(matches!(NuclearBall::new(3, 0, 1.0), Err(Error::EmptySet { .. })));
     for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(
-            NuclearBall::new(2, 2, radius),
-            Err(Error::NotPositive { .. })
-        ));
+        assert!(matches!(NuclearBall::new(2, 2, radius), Err(Error::NotPositive { .. })));
     }
     let refused = |settings| NuclearBall::with_lanczos(2, 2, 1.0, settings).is_err();
     let good = LanczosSettings::default;
-    assert!(refused(LanczosSettings {
-        tolerance: 0.0,
-        ..good()
-    }));
-    assert!(refused(LanczosSettings {
-        certificate: f64::NAN,
-        ..good()
-    }));
-    assert!(refused(LanczosSettings {
-        failure: 1.0,
-        ..good()
-    }));
-    assert!(refused(LanczosSettings {
-        max_steps: 0,
-        ..good()
-    }));
+    assert!(refused(LanczosSettings { tolerance: 0.0, ..good() }));
+    assert!(refused(LanczosSettings { certificate: f64::NAN, ..good() }));
+    assert!(refused(LanczosSettings { failure: 1.0, ..good() }));
+    assert!(refused(LanczosSettings { max_steps: 0, ..good() }));
     assert!(!refused(good()));
 }
 
@@ -185,10 +147,7 @@ fn minimum_matches_a_full_decomposition_at_any_scale() {
                 let mut p = vec![f64::NAN; rows * cols];
                 let minimum = ball.oracle().lmo(&g, &mut p).unwrap();
                 let value = minimum.value / size;
-                assert!(
-                    (value + radius * sigma).abs() <= 1e-12 * sigma,
-                    "{rows} {cols} {size}"
-                );
+                assert!((value + radius * sigma).abs() <= 1e-12 * sigma, "{rows} {cols} {size}");
                 assert!(minimum.lower <= -radius * sigma * size * (1.0 - 1e-14));
                 assert!((minimum.value - minimum.lower) / size <= 1e-5 * sigma);
                 let scaled: f64 = p.iter().zip(&g).map(|(p, g)| p * (g / size)).sum();
@@ -217,10 +176,7 @@ fn minimum_of_zero_is_zero_and_of_nan_an_error() {
             let mut g = vec![1.0; 21];
             g[5] = bad;
             let error = oracle.lmo(&g, &mut p).unwrap_err();
-            assert!(
-                matches!(error, Error::NotFinite { index: 5, .. }),
-                "{error}"
-            );
+            assert!(matches!(error, Error::NotFinite { index: 5, .. }), "{error}");
         }
         // The oracle survives.
         assert!(oracle.lmo(&[1.0; 21], &mut p).is_ok());
@@ -243,10 +199,7 @@ fn check_lanczos(
     assert!(matches!(minimum.confidence, Confidence::Probabilistic { failure } if failure == 1e-9));
     assert!(minimum.products >= 3);
     let upper = -minimum.lower;
-    assert!(
-        upper >= sigma * (1.0 - 1e-14),
-        "{upper} is not above {sigma}"
-    );
+    assert!(upper >= sigma * (1.0 - 1e-14), "{upper} is not above {sigma}");
     assert!(-minimum.value <= sigma * (1.0 + 1e-13));
     (minimum.value - minimum.lower) / sigma
 }
@@ -256,30 +209,17 @@ fn lanczos_interval_holds_the_truth_on_many_spectra_and_on_flat_ones() {
     let mut rng = Pcg64::seed_from_u64(3);
     let shape = (60, 80);
     for max_steps in [4, 12, 300] {
-        let settings = LanczosSettings {
-            max_steps,
-            ..LanczosSettings::default()
-        };
+        let settings = LanczosSettings { max_steps, ..LanczosSettings::default() };
         let ball = NuclearBall::with_lanczos(shape.0, shape.1, 1.0, settings).unwrap();
         let mut oracle = ball.oracle();
         let mut run = |s: Vec<f64>| check_lanczos(&mut rng, &mut *oracle, shape, &s);
         for case in 0..25 {
             let c = f64::from(case);
             let widths = [
-                run((0..60)
-                    .map(|k| 1.0 - 0.01 * (f64::from(k) + c) / 85.0)
-                    .collect()),
+                run((0..60).map(|k| 1.0 - 0.01 * (f64::from(k) + c) / 85.0).collect()),
                 run(vec![1.0; 60]),
                 run((0..60).map(|k| 0.9f64.powi(k)).collect()),
-                run((0..60)
-                    .map(|k| {
-                        if k < 2 {
-                            1.0 - 1e-6 * f64::from(k)
-                        } else {
-                            0.5
-                        }
-                    })
-                    .collect()),
+                run((0..60).map(|k| if k < 2 { 1.0 - 1e-6 * f64::from(k) } else { 0.5 }).collect()),
             ];
             if max_steps == 300 {
                 assert!(widths.iter().all(|w| *w <= 2e-6), "{widths:?}");
@@ -295,10 +235,7 @@ fn lanczos_with_the_residual_test_alone_is_cheaper_and_still_right() {
     let spectrum: Vec<f64> = (0..rows).map(|k| 1.0 / (1.0 + k as f64)).collect();
     let g = with_spectrum(&mut rng, rows, cols, &spectrum);
     let run = |certificate| {
-        let settings = LanczosSettings {
-            certificate,
-            ..LanczosSettings::default()
-        };
+        let settings = LanczosSettings { certificate, ..LanczosSettings::default() };
         let ball = NuclearBall::with_lanczos(rows, cols, 1.0, settings).unwrap();
         let mut p = vec![0.0; rows * cols];
         ball.oracle().lmo(&g, &mut p).unwrap()
@@ -315,10 +252,7 @@ fn lanczos_with_the_residual_test_alone_is_cheaper_and_still_right() {
 #[test]
 fn lanczos_gives_the_same_bits_for_the_same_seed() {
     let run = |seed| {
-        let settings = LanczosSettings {
-            seed,
-            ..LanczosSettings::default()
-        };
+        let settings = LanczosSettings { seed, ..LanczosSettings::default() };
         let ball = NuclearBall::with_lanczos(20, 30, 1.0, settings).unwrap();
         let mut oracle = ball.oracle();
         let mut rng = Pcg64::seed_from_u64(5);
@@ -340,14 +274,10 @@ fn prox_matches_the_projection_of_a_full_decomposition() {
         let spectra: [Vec<f64>; 5] = [
             (0..short).map(|k| 1.0 / (1.0 + k as f64)).collect(),
             // Spread over nine decades: a Gram matrix alone sees half of them.
-            (0..short)
-                .map(|k| 10f64.powf(-9.0 * k as f64 / short as f64))
-                .collect(),
+            (0..short).map(|k| 10f64.powf(-9.0 * k as f64 / short as f64)).collect(),
             vec![1.0; short],
             (0..short).map(|k| if k < 2 { 1.0 } else { 0.0 }).collect(),
-            (0..short)
-                .map(|k| if k == 0 { 1.0 } else { 1e-8 })
-                .collect(),
+            (0..short).map(|k| if k == 0 { 1.0 } else { 1e-8 }).collect(),
         ];
         for (which, spectrum) in spectra.iter().enumerate() {
             let nuclear: f64 = spectrum.iter().sum();
@@ -366,13 +296,7 @@ fn prox_matches_the_projection_of_a_full_decomposition() {
                 let at = format!("{rows} x {cols}, spectrum {which}, part {part}: {error:e}");
                 assert!(error <= 1e-10, "{at}");
                 assert!(ball.violation(&out) <= 1e-11 * norm(&w), "{at}");
-                let task = SlideTask {
-                    r: &g,
-                    q: &q,
-                    beta,
-                    eta: 0.0,
-                    budget: 0,
-                };
+                let task = SlideTask { r: &g, q: &q, beta, eta: 0.0, budget: 0 };
                 let left = gap(rows, cols, radius, &task, &out);
                 let noise = 1e-14 * (norm(&g) + beta * norm(&q)) * radius;
                 assert!(left <= bound + noise, "{at}: gap {left:e}, bound {bound:e}");
@@ -409,13 +333,7 @@ fn prox_matches_long_sliding_plain_and_compressed() {
         let ball = NuclearBall::new(rows, cols, 2.0).unwrap();
         let r = draw(&mut rng, rows * cols, 1.0);
         let q = project(rows, cols, &draw(&mut rng, rows * cols, 1.0), 2.0);
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 1.0,
-            eta: 1e-3,
-            budget: 1_000_000,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-3, budget: 1_000_000 };
         let mut exact = vec![0.0; rows * cols];
         ball.oracle().prox(&r, &q, 1.0, &mut exact).unwrap();
         for (out, report) in [plain(&ball, &task), compressed(&ball, &task)] {
@@ -431,9 +349,7 @@ fn prox_matches_long_sliding_plain_and_compressed() {
 
 /// A matrix whose singular values fall by a fifth each: a stated gap for every singular vector.
 fn gapped(rng: &mut Pcg64, rows: usize, cols: usize, size: f64) -> Vec<f64> {
-    let spectrum: Vec<f64> = (0..rows.min(cols))
-        .map(|k| size * 0.8f64.powi(k as i32))
-        .collect();
+    let spectrum: Vec<f64> = (0..rows.min(cols)).map(|k| size * 0.8f64.powi(k as i32)).collect();
     with_spectrum(rng, rows, cols, &spectrum)
 }
 
@@ -450,13 +366,7 @@ fn the_first_fifty_iterates_equal_those_of_the_plain_procedure() {
             let start = gapped(&mut rng, rows, cols, radius);
             let q = project(rows, cols, &start, 0.9 * radius);
             for budget in 1..=50 {
-                let task = SlideTask {
-                    r: &r,
-                    q: &q,
-                    beta,
-                    eta: 0.0,
-                    budget,
-                };
+                let task = SlideTask { r: &r, q: &q, beta, eta: 0.0, budget };
                 let (a, first) = plain(&ball, &task);
                 let (b, second) = compressed(&ball, &task);
                 let error = distance(&a, &b) / radius;
@@ -509,13 +419,7 @@ fn five_hundred_calls_agree_in_objective_and_gap_with_the_plain_procedure() {
             let start = draw(&mut rng, rows * cols, radius);
             let q = project(rows, cols, &start, 0.999 * radius);
             for budget in [1, 2, 5, 20, 100, 250, 500] {
-                let task = SlideTask {
-                    r: &r,
-                    q: &q,
-                    beta,
-                    eta: 0.0,
-                    budget,
-                };
+                let task = SlideTask { r: &r, q: &q, beta, eta: 0.0, budget };
                 let (a, first) = plain(&ball, &task);
                 let (b, second) = compressed(&ball, &task);
                 let at = format!("{rows} x {cols}, |r| {size_r}, beta {beta}, t = {budget}");
@@ -530,10 +434,7 @@ fn five_hundred_calls_agree_in_objective_and_gap_with_the_plain_procedure() {
                 assert_eq!(ends, (second.lo_calls, second.state), "{at}");
                 let own = sensitivity(&ball, &task);
                 let change = (objective(&task, &b) / objective(&task, &a) - 1.0).abs();
-                assert!(
-                    change <= 1e-6 + 10.0 * own.0,
-                    "{at}: objective {change:e}, {own:?}"
-                );
+                assert!(change <= 1e-6 + 10.0 * own.0, "{at}: objective {change:e}, {own:?}");
                 // A gap is a difference of numbers as large as |r| radius.
                 let change = (second.gap - first.gap).abs();
                 assert!(
@@ -549,10 +450,7 @@ fn five_hundred_calls_agree_in_objective_and_gap_with_the_plain_procedure() {
         }
     }
     // The strict comparison must have been made often, and at the last call.
-    assert!(
-        tame >= 25 && tame_at_the_end >= 1,
-        "{tame} {tame_at_the_end}"
-    );
+    assert!(tame >= 25 && tame_at_the_end >= 1, "{tame} {tame_at_the_end}");
 }
 
 #[test]
@@ -564,13 +462,7 @@ fn compressed_sliding_reaches_gaps_far_below_the_gradient() {
     let ball = NuclearBall::new(rows, cols, radius).unwrap();
     let r = gapped(&mut rng, rows, cols, 1.0);
     let q = vec![0.0; rows * cols];
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 1e-7,
-        budget: 20_000,
-    };
+    let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-7, budget: 20_000 };
     let (out, report) = compressed(&ball, &task);
     let (other, plainly) = plain(&ball, &task);
     assert_eq!(report.state, SlideState::Reached, "{report:?}");
@@ -578,11 +470,7 @@ fn compressed_sliding_reaches_gaps_far_below_the_gradient() {
     let calls = (report.lo_calls as f64, plainly.lo_calls as f64);
     assert!((calls.0 - calls.1).abs() <= 0.05 * calls.1, "{calls:?}");
     let truth = gap(rows, cols, radius, &task, &out);
-    assert!(
-        (truth - report.gap).abs() <= 1e-3 * report.gap,
-        "{truth:e} {:e}",
-        report.gap
-    );
+    assert!((truth - report.gap).abs() <= 1e-3 * report.gap, "{truth:e} {:e}", report.gap);
     assert!(distance(&out, &other) <= 1e-6);
     assert!(ball.violation(&out) <= 1e-12 * radius);
 }
@@ -605,13 +493,7 @@ fn low_rank_centres_and_dependent_rows_are_no_trouble() {
     let nearly: Vec<f64> = r.iter().map(|v| -0.5 * v).collect();
     for q in [vec![0.0; rows * cols], rank_one, nearly] {
         for budget in [1, 3, 10, 30] {
-            let task = SlideTask {
-                r: &r,
-                q: &q,
-                beta: 1.0,
-                eta: 0.0,
-                budget,
-            };
+            let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 0.0, budget };
             let (a, first) = plain(&ball, &task);
             let (b, second) = compressed(&ball, &task);
             let error = distance(&a, &b) / radius;
@@ -629,64 +511,30 @@ fn sliding_ends_as_the_report_says() -> Result<()> {
     let mut out = vec![f64::NAN; 18];
     let r: Vec<f64> = (0..18).map(|i| f64::from(i).sin()).collect();
     let q = vec![0.0; 18];
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 1e9,
-        budget: 5,
-    };
+    let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e9, budget: 5 };
     let report = oracle.slide(&task, &mut out)?;
     assert_eq!((report.state, report.lo_calls), (SlideState::Reached, 1));
     assert_eq!(out, q);
-    let inside = SlideTask {
-        beta: 20.0,
-        eta: 0.0,
-        ..task
-    };
+    let inside = SlideTask { beta: 20.0, eta: 0.0, ..task };
     let report = oracle.slide(&inside, &mut out)?;
-    assert_eq!(
-        (report.state, report.lo_calls),
-        (SlideState::OutOfBudget, 5)
-    );
+    assert_eq!((report.state, report.lo_calls), (SlideState::OutOfBudget, 5));
     let report = oracle.slide(&SlideTask { budget: 0, ..task }, &mut out)?;
-    assert_eq!(
-        (report.state, report.lo_calls),
-        (SlideState::OutOfBudget, 0)
-    );
+    assert_eq!((report.state, report.lo_calls), (SlideState::OutOfBudget, 0));
     // No gradient at the centre: nothing is left to do.
-    let zero = SlideTask {
-        r: &q,
-        eta: 0.0,
-        ..task
-    };
+    let zero = SlideTask { r: &q, eta: 0.0, ..task };
     let report = oracle.slide(&zero, &mut out)?;
     assert_eq!((report.state, report.gap), (SlideState::Reached, 0.0));
     // A weak quadratic: one full step to the vertex, and then only rounding is left.
-    let weak = SlideTask {
-        beta: 1e-9,
-        eta: -1.0,
-        budget: 1000,
-        ..task
-    };
+    let weak = SlideTask { beta: 1e-9, eta: -1.0, budget: 1000, ..task };
     let report = oracle.slide(&weak, &mut out)?;
     assert_eq!(report.state, SlideState::RoundingFloor);
     assert!(report.gap <= 1e-13, "{report:?}");
     let mut bad = r.clone();
     bad[3] = f64::NAN;
-    assert!(
-        oracle
-            .slide(&SlideTask { r: &bad, ..task }, &mut out)
-            .is_err()
-    );
+    assert!(oracle.slide(&SlideTask { r: &bad, ..task }, &mut out).is_err());
     // Magnitudes whose squares overflow take the plain way.
     let huge: Vec<f64> = r.iter().map(|v| v * 1e140).collect();
-    let huge = SlideTask {
-        r: &huge,
-        beta: 2e141,
-        eta: 0.0,
-        ..task
-    };
+    let huge = SlideTask { r: &huge, beta: 2e141, eta: 0.0, ..task };
     let report = oracle.slide(&huge, &mut out)?;
     assert_eq!(report.lo_calls, 5);
     assert!(ball.violation(&out) <= 1e-12);
@@ -696,26 +544,14 @@ fn sliding_ends_as_the_report_says() -> Result<()> {
 #[test]
 fn balls_that_are_not_thin_slide_plainly() {
     let sliding = |ball: NuclearBall| ball.oracle().sliding();
-    assert_eq!(
-        sliding(NuclearBall::new(5, 10, 1.0).unwrap()),
-        Sliding::Plain
-    );
-    assert_eq!(
-        sliding(NuclearBall::new(5, 11, 1.0).unwrap()),
-        Sliding::Compressed
-    );
+    assert_eq!(sliding(NuclearBall::new(5, 10, 1.0).unwrap()), Sliding::Plain);
+    assert_eq!(sliding(NuclearBall::new(5, 11, 1.0).unwrap()), Sliding::Compressed);
     let forced = NuclearBall::with_lanczos(5, 11, 1.0, LanczosSettings::default()).unwrap();
     let mut oracle = forced.oracle();
     assert_eq!(oracle.sliding(), Sliding::Plain);
     let mut rng = Pcg64::seed_from_u64(13);
     let (r, q) = (draw(&mut rng, 55, 1.0), vec![0.0; 55]);
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 1e-2,
-        budget: 10_000,
-    };
+    let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-2, budget: 10_000 };
     let mut out = vec![0.0; 55];
     let report = oracle.slide(&task, &mut out).unwrap();
     assert_eq!(report.state, SlideState::Reached);

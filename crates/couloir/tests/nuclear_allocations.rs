@@ -49,13 +49,7 @@ fn a_warm_oracle_allocates_nothing() {
         let lanczos = NuclearBall::with_lanczos(rows, cols, 10.0, settings).unwrap();
         for ball in [&gram, &lanczos] {
             let mut oracle = ball.oracle();
-            let task = SlideTask {
-                r: &r,
-                q: &q,
-                beta: 5.0,
-                eta: 0.0,
-                budget: 20,
-            };
+            let task = SlideTask { r: &r, q: &q, beta: 5.0, eta: 0.0, budget: 20 };
             let mut all = || {
                 (
                     allocations(|| {

@@ -33,11 +33,7 @@ impl Set {
         match self {
             Set::Simplex(s) => s.total(),
             Set::L1(s) => s.radius(),
-            Set::Box(s) => s
-                .lower()
-                .iter()
-                .chain(s.upper())
-                .fold(0.0, |m, v| m.max(v.abs())),
+            Set::Box(s) => s.lower().iter().chain(s.upper()).fold(0.0, |m, v| m.max(v.abs())),
         }
     }
 
@@ -50,19 +46,13 @@ impl Set {
         };
         match self {
             Set::Simplex(s) => (0..n).map(|k| unit(k, s.total())).collect(),
-            Set::L1(s) => (0..n)
-                .flat_map(|k| [unit(k, s.radius()), unit(k, -s.radius())])
-                .collect(),
+            Set::L1(s) => {
+                (0..n).flat_map(|k| [unit(k, s.radius()), unit(k, -s.radius())]).collect()
+            }
             Set::Box(s) => (0..1usize << n)
                 .map(|bits| {
                     (0..n)
-                        .map(|i| {
-                            if bits >> i & 1 == 1 {
-                                s.upper()[i]
-                            } else {
-                                s.lower()[i]
-                            }
-                        })
+                        .map(|i| if bits >> i & 1 == 1 { s.upper()[i] } else { s.lower()[i] })
                         .collect()
                 })
                 .collect(),
@@ -73,13 +63,7 @@ impl Set {
     fn point(&self, seed: u64) -> Vec<f64> {
         let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
         let mut weights: Vec<f64> = (0..self.dim())
-            .map(|_| {
-                if random.random_bool(0.4) {
-                    0.0
-                } else {
-                    random.random_range(0.01..1.0)
-                }
-            })
+            .map(|_| if random.random_bool(0.4) { 0.0 } else { random.random_range(0.01..1.0) })
             .collect();
         let sum: f64 = weights.iter().sum();
         match self {
@@ -93,9 +77,7 @@ impl Set {
             Set::L1(s) => {
                 let inside = if random.random_bool(0.5) { 1.0 } else { 0.7 };
                 if sum > 0.0 {
-                    weights
-                        .iter_mut()
-                        .for_each(|w| *w *= inside * s.radius() / sum);
+                    weights.iter_mut().for_each(|w| *w *= inside * s.radius() / sum);
                 }
                 for w in &mut weights {
                     *w = if random.random_bool(0.5) { -*w } else { *w };
@@ -105,11 +87,7 @@ impl Set {
                 for (i, w) in weights.iter_mut().enumerate() {
                     let (lo, hi) = (s.lower()[i], s.upper()[i]);
                     let up = random.random_bool(0.2);
-                    *w = if up {
-                        hi
-                    } else {
-                        (lo + *w * (hi - lo)).min(hi)
-                    };
+                    *w = if up { hi } else { (lo + *w * (hi - lo)).min(hi) };
                 }
             }
         }
@@ -152,13 +130,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 fn slide(set: &Set, r: &[f64], q: &[f64], beta: f64, eta: f64) -> (Vec<f64>, SlideReport) {
     let mut u = vec![f64::NAN; q.len()];
-    let task = SlideTask {
-        r,
-        q,
-        beta,
-        eta,
-        budget: u64::MAX,
-    };
+    let task = SlideTask { r, q, beta, eta, budget: u64::MAX };
     let report = set.domain().oracle().slide(&task, &mut u).unwrap();
     (u, report)
 }
@@ -378,9 +350,7 @@ proptest! {
 /// r such that the minimum has full support: `|r_i - r_j| < beta/n` leaves every entry positive.
 fn dense_task(n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut random = rand_pcg::Pcg64::seed_from_u64(7);
-    let r = (0..n)
-        .map(|_| random.random_range(0.0..0.9 / n as f64))
-        .collect();
+    let r = (0..n).map(|_| random.random_range(0.0..0.9 / n as f64)).collect();
     (r, vec![1.0 / n as f64; n])
 }
 
@@ -392,13 +362,7 @@ fn a_dense_minimum_over_16_000_vertices_is_reached_to_1e_10_of_the_first_gap() {
     let mut oracle = simplex.oracle();
     assert_eq!(oracle.sliding(), Sliding::Pairwise);
     let mut u = vec![0.0; n];
-    let mut task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 0.0,
-        budget: 1,
-    };
+    let mut task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 0.0, budget: 1 };
     let first = oracle.slide(&task, &mut u).unwrap().gap;
     (task.eta, task.budget) = (1e-10 * first, u64::MAX);
     let report = oracle.slide(&task, &mut u).unwrap();
@@ -410,11 +374,7 @@ fn a_dense_minimum_over_16_000_vertices_is_reached_to_1e_10_of_the_first_gap() {
     // 2 V <= n (max - min)^2 / 2 at first, so n/2 ln(1e20 n) steps are enough up to the ratio of
     // max - min to the first gap, here about 2.
     let bound = 0.5 * n as f64 * (1e20 * n as f64 * 4.0).ln();
-    assert!(
-        (report.lo_calls as f64) < bound,
-        "{} calls, bound {bound}",
-        report.lo_calls
-    );
+    assert!((report.lo_calls as f64) < bound, "{} calls, bound {bound}", report.lo_calls);
 
     let mut exact = vec![0.0; n];
     oracle.prox(&r, &q, 1.0, &mut exact).unwrap();
@@ -435,13 +395,7 @@ fn with_eta_zero_a_slide_ends_at_the_rounding_floor() {
             for q in [&uniform, &vertex] {
                 for beta in [1e-8, 1.0, 1e3, 1e12] {
                     let mut u = vec![0.0; n];
-                    let task = SlideTask {
-                        r,
-                        q,
-                        beta,
-                        eta: 0.0,
-                        budget: u64::MAX,
-                    };
+                    let task = SlideTask { r, q, beta, eta: 0.0, budget: u64::MAX };
                     let report = set.oracle().slide(&task, &mut u).unwrap();
                     assert!(report.lo_calls < 60 * n as u64, "{report:?} beta {beta}");
                     assert!(set.contains(&u, 1e-14), "{}", set.violation(&u));
@@ -456,9 +410,7 @@ fn with_eta_zero_a_slide_ends_at_the_rounding_floor() {
 #[test]
 fn a_common_part_of_r_does_not_spoil_the_slide_or_the_prox() {
     // Exact in binary: 2^40 + k/64.
-    let r: Vec<f64> = [5.0, 1.0, 3.0, 64.0]
-        .map(|k| 2f64.powi(40) + k / 64.0)
-        .to_vec();
+    let r: Vec<f64> = [5.0, 1.0, 3.0, 64.0].map(|k| 2f64.powi(40) + k / 64.0).to_vec();
     let plain: Vec<f64> = r.iter().map(|r| r - 2f64.powi(40)).collect();
     let set = Set::Simplex(Simplex::new(4).unwrap());
     let q = vec![0.25; 4];
@@ -486,10 +438,7 @@ fn a_simplex_of_one_entry_is_one_point() {
     assert_eq!(point.diameter(), 0.0);
     let set = Set::Simplex(point);
     let (u, report) = slide(&set, &[1e300], &[3.0], 1e-300, 0.0);
-    assert_eq!(
-        (u[0], report.gap, report.state),
-        (3.0, 0.0, SlideState::Reached)
-    );
+    assert_eq!((u[0], report.gap, report.state), (3.0, 0.0, SlideState::Reached));
     assert_eq!(slide(&set, &[-5.0], &[-7.0], 1.0, 0.0).0, [3.0]);
 }
 
@@ -499,13 +448,7 @@ fn a_box_needs_two_linear_minimisations() {
     let r: Vec<f64> = (0..50).map(|i| (i as f64) / 8.0 - 3.0).collect();
     let q = vec![0.5; 50];
     let mut u = vec![0.0; 50];
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 2.0,
-        eta: 1e-12,
-        budget: 100,
-    };
+    let task = SlideTask { r: &r, q: &q, beta: 2.0, eta: 1e-12, budget: 100 };
     let mut oracle = set.oracle();
     let report = oracle.slide(&task, &mut u).unwrap();
     assert_eq!((report.state, report.lo_calls), (SlideState::Reached, 2));
@@ -520,24 +463,12 @@ fn a_strong_pull_goes_to_the_vertex_at_once() {
     let n = 1_000;
     let mut r = vec![0.0; n];
     r[17] = -1e6;
-    for domain in [
-        &Simplex::new(n).unwrap() as &dyn Domain,
-        &L1Ball::new(n, 1.0).unwrap(),
-    ] {
+    for domain in [&Simplex::new(n).unwrap() as &dyn Domain, &L1Ball::new(n, 1.0).unwrap()] {
         let q = vec![1.0 / n as f64; n];
         let mut u = vec![0.0; n];
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 1.0,
-            eta: 1e-9,
-            budget: u64::MAX,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-9, budget: u64::MAX };
         let report = domain.oracle().slide(&task, &mut u).unwrap();
-        assert_eq!(
-            (report.state, report.lo_calls, u[17]),
-            (SlideState::Reached, 2, 1.0)
-        );
+        assert_eq!((report.state, report.lo_calls, u[17]), (SlideState::Reached, 2, 1.0));
     }
 }
 
@@ -545,13 +476,7 @@ fn a_strong_pull_goes_to_the_vertex_at_once() {
 fn the_same_slide_gives_the_same_bits_from_a_used_oracle() {
     let simplex = Simplex::new(300).unwrap();
     let (r, q) = dense_task(300);
-    let task = SlideTask {
-        r: &r,
-        q: &q,
-        beta: 1.0,
-        eta: 1e-14,
-        budget: u64::MAX,
-    };
+    let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-14, budget: u64::MAX };
     let mut oracle = simplex.oracle();
     let (mut first, mut second) = (vec![0.0; 300], vec![1.0; 300]);
     let one = oracle.slide(&task, &mut first).unwrap();
@@ -582,10 +507,7 @@ fn violations_measure_how_far_outside() {
 fn bad_parameters_are_refused_by_name_and_value() {
     assert!(matches!(Simplex::new(0), Err(Error::EmptySet { .. })));
     assert!(matches!(L1Ball::new(0, 1.0), Err(Error::EmptySet { .. })));
-    assert!(matches!(
-        BoxSet::new(vec![], vec![]),
-        Err(Error::EmptySet { .. })
-    ));
+    assert!(matches!(BoxSet::new(vec![], vec![]), Err(Error::EmptySet { .. })));
     for bad in [0.0, -2.0, f64::NAN, f64::INFINITY] {
         let said = |e: Error| match e {
             Error::NotPositive { name, value } => (name, value.to_bits()),
@@ -597,21 +519,11 @@ fn bad_parameters_are_refused_by_name_and_value() {
         assert_eq!(radius, ("radius".to_owned(), bad.to_bits()));
     }
     let crossed = BoxSet::new(vec![0.0, 2.0], vec![1.0, 1.5]).unwrap_err();
-    assert_eq!(
-        crossed.to_string(),
-        "empty set: entry 1 of the box: lower 2 > upper 1.5"
-    );
+    assert_eq!(crossed.to_string(), "empty set: entry 1 of the box: lower 2 > upper 1.5");
     let infinite = BoxSet::new(vec![0.0, 0.0], vec![1.0, f64::INFINITY]).unwrap_err();
     assert!(matches!(infinite, Error::NotFinite { index: 1, .. }));
     let short = BoxSet::new(vec![0.0, 0.0], vec![1.0]).unwrap_err();
-    assert!(matches!(
-        short,
-        Error::Dimension {
-            expected: 2,
-            got: 1,
-            ..
-        }
-    ));
+    assert!(matches!(short, Error::Dimension { expected: 2, got: 1, .. }));
 }
 
 #[test]
@@ -625,13 +537,7 @@ fn a_nan_in_the_input_is_an_error_that_names_it() {
     for set in sets {
         let mut oracle = set.oracle();
         let mut out = [0.0; 2];
-        let task = |r, q| SlideTask {
-            r,
-            q,
-            beta: 1.0,
-            eta: 0.0,
-            budget: 9,
-        };
+        let task = |r, q| SlideTask { r, q, beta: 1.0, eta: 0.0, budget: 9 };
         for error in [
             oracle.lmo(&bad, &mut out).unwrap_err(),
             oracle.prox(&bad, &good, 1.0, &mut out).unwrap_err(),
@@ -640,10 +546,7 @@ fn a_nan_in_the_input_is_an_error_that_names_it() {
             oracle.slide(&task(&bad, &good), &mut out).unwrap_err(),
             oracle.slide(&task(&good, &bad), &mut out).unwrap_err(),
         ] {
-            assert!(
-                matches!(error, Error::NotFinite { index: 1, .. }),
-                "{error}"
-            );
+            assert!(matches!(error, Error::NotFinite { index: 1, .. }), "{error}");
         }
     }
 }

@@ -10,16 +10,8 @@ use couloir::problem::{Population, QuadraticSum, SaddleProblem, Seen, check_grad
 fn gradients_agree_with_finite_differences() {
     for family in families() {
         let (x, y) = (&family.problem.saddle().x, &family.problem.saddle().y);
-        let x: Vec<f64> = x
-            .iter()
-            .enumerate()
-            .map(|(i, v)| v + 0.1 * (i as f64).cos())
-            .collect();
-        let y: Vec<f64> = y
-            .iter()
-            .enumerate()
-            .map(|(i, v)| v + 0.1 * (i as f64).sin())
-            .collect();
+        let x: Vec<f64> = x.iter().enumerate().map(|(i, v)| v + 0.1 * (i as f64).cos()).collect();
+        let y: Vec<f64> = y.iter().enumerate().map(|(i, v)| v + 0.1 * (i as f64).sin()).collect();
         let report = check_gradient(&family.problem, &x, &y).expect("finite values");
         assert!(report.worst() < 1e-6, "{}: {report:?}", family.name);
     }
@@ -31,20 +23,8 @@ fn the_saddle_point_is_one() {
     for family in families() {
         let (p, xs, ys) = (&family.problem, &*family.x_set, &*family.y_set);
         let saddle = p.saddle();
-        assert!(
-            xs.contains(&saddle.x, 1e-12) && ys.contains(&saddle.y, 1e-12),
-            "{}",
-            family.name
-        );
-        let value = |x: &[f64], y: &[f64]| {
-            p.value(
-                Seen {
-                    image: x,
-                    cache: &[],
-                },
-                y,
-            )
-        };
+        assert!(xs.contains(&saddle.x, 1e-12) && ys.contains(&saddle.y, 1e-12), "{}", family.name);
+        let value = |x: &[f64], y: &[f64]| p.value(Seen { image: x, cache: &[] }, y);
         assert_eq!(value(&saddle.x, &saddle.y), saddle.value);
         for trial in 0..200 {
             let point = |set: &dyn Domain, shift: f64| {
@@ -56,24 +36,12 @@ fn the_saddle_point_is_one() {
                 v
             };
             let (x, y) = (point(xs, 0.0), point(ys, 1.0));
-            assert!(
-                value(&saddle.x, &y) <= saddle.value + 1e-12,
-                "{}",
-                family.name
-            );
-            assert!(
-                value(&x, &saddle.y) >= saddle.value - 1e-12,
-                "{}",
-                family.name
-            );
+            assert!(value(&saddle.x, &y) <= saddle.value + 1e-12, "{}", family.name);
+            assert!(value(&x, &saddle.y) >= saddle.value - 1e-12, "{}", family.name);
             let gap = p.exact_gap(xs, ys, &x, &y).expect("isotropic curvature");
             // the exact gap is at least what any pair of deviations shows
             let shown = value(&x, &saddle.y) - value(&saddle.x, &y);
-            assert!(
-                gap >= shown - 1e-12,
-                "{}: gap {gap}, shown {shown}",
-                family.name
-            );
+            assert!(gap >= shown - 1e-12, "{}: gap {gap}, shown {shown}", family.name);
         }
     }
 }
@@ -85,20 +53,8 @@ fn differences_without_cancellation_agree_with_the_values() {
     let (n, m) = (p.dim_x(), p.dim_y());
     let a: Vec<f64> = (0..n).map(|i| (i as f64).sin() * 0.2).collect();
     let b: Vec<f64> = (0..n).map(|i| (i as f64).cos() * 0.2).collect();
-    let (y, w) = (
-        vec![0.1; m],
-        (0..m).map(|i| 0.05 * i as f64).collect::<Vec<_>>(),
-    );
-    let (sa, sb) = (
-        Seen {
-            image: &a,
-            cache: &[],
-        },
-        Seen {
-            image: &b,
-            cache: &[],
-        },
-    );
+    let (y, w) = (vec![0.1; m], (0..m).map(|i| 0.05 * i as f64).collect::<Vec<_>>());
+    let (sa, sb) = (Seen { image: &a, cache: &[] }, Seen { image: &b, cache: &[] });
     let mut g = vec![0.0; n];
     p.grad_image(sa, &y, &mut g);
     let slope: f64 = (0..n).map(|i| g[i] * (b[i] - a[i])).sum();
@@ -115,10 +71,7 @@ fn the_mean_over_all_components_is_the_whole() {
     let sum = QuadraticSum::new(family.problem, Population::Finite(n), 0.5, 0.3, 9).expect("a sum");
     let x: Vec<f64> = (0..sum.dim_x()).map(|i| 0.1 * (i as f64).cos()).collect();
     let y: Vec<f64> = (0..sum.dim_y()).map(|i| 0.1 * (i as f64).sin()).collect();
-    let at = Seen {
-        image: &x,
-        cache: &[],
-    };
+    let at = Seen { image: &x, cache: &[] };
     let batches = sum.sampled().expect("a finite sum");
     assert_eq!(batches.population(), Population::Finite(n));
     let all: Vec<u64> = (0..n).collect();
@@ -127,10 +80,7 @@ fn the_mean_over_all_components_is_the_whole() {
     batches.batch_grad_x(&all, &x, &y, &mut batch);
     assert!(couloir::linalg::distance_squared(&whole, &batch) < 1e-28);
     batches.batch_grad_x(&all[..3], &x, &y, &mut batch);
-    assert!(
-        couloir::linalg::distance_squared(&whole, &batch) > 1e-6,
-        "components differ"
-    );
+    assert!(couloir::linalg::distance_squared(&whole, &batch) > 1e-6, "components differ");
     let (mut whole, mut batch) = (vec![0.0; y.len()], vec![0.0; y.len()]);
     sum.grad_y(at, &y, &mut whole);
     batches.batch_grad_y(&all, &x, &y, &mut batch);

@@ -34,10 +34,7 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
             let highest = solver.highest_lhat();
             let name = family.name;
             let allowed = 8.0 * family.problem.constants().lhat().expect("all constants");
-            assert!(
-                highest <= allowed,
-                "{name}, {inner:?}: Lhat {highest:e}, allowed {allowed:e}"
-            );
+            assert!(highest <= allowed, "{name}, {inner:?}: Lhat {highest:e}, allowed {allowed:e}");
             let gap = outcome.certificate.gap;
             // condition (c) from plain differences of values is lost in their rounding, and the x-part of
             // the gap is of first order in x: about the root of it is left
@@ -47,10 +44,7 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
                 "{name}, {inner:?}, {hull_points}, bare {bare}: gap {gap:e}"
             );
             let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
-            assert!(
-                finite(solver.best().0) && finite(solver.best().1),
-                "{name}: NaN"
-            );
+            assert!(finite(solver.best().0) && finite(solver.best().1), "{name}: NaN");
             // without the hull search 5,000 iterations at the rate 1/k^2 may end above the floor
             let ended = outcome.status == Status::NoProgress
                 || (hull_points == 0 && outcome.status == Status::IterationLimit);

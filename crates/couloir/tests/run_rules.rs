@@ -15,14 +15,9 @@ fn rules() -> StopRules {
 }
 
 fn solve(rules: StopRules, clock: &dyn Clock, method: Method) -> Solution {
-    let (x_set, y_set) = (
-        L2Ball::new(6, 1.0).expect("a ball"),
-        Simplex::new(5).expect("a simplex"),
-    );
-    let problem = QuadraticBilinear::on(&x_set, &y_set)
-        .coupling(3.0)
-        .build()
-        .expect("a problem");
+    let (x_set, y_set) =
+        (L2Ball::new(6, 1.0).expect("a ball"), Simplex::new(5).expect("a simplex"));
+    let problem = QuadraticBilinear::on(&x_set, &y_set).coupling(3.0).build().expect("a problem");
     let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
     Solve::new(&problem, &x_set, &y_set)
         .method(method)
@@ -59,31 +54,18 @@ fn each_rule_ends_the_run_with_its_own_status() {
     let mut iterations = rules();
     iterations.iterations = Some(4);
     let outcome = solve(iterations, &NoClock, Method::printed()).outcome;
-    assert_eq!(
-        (outcome.status, outcome.iterations),
-        (Status::IterationLimit, 4)
-    );
+    assert_eq!((outcome.status, outcome.iterations), (Status::IterationLimit, 4));
 
     let mut time = rules();
     time.seconds = Some(3.0);
     let outcome = solve(time, &Ticking::default(), Method::printed()).outcome;
-    assert_eq!(
-        (outcome.status, outcome.iterations, outcome.seconds),
-        (Status::TimeLimit, 3, 3.0)
-    );
+    assert_eq!((outcome.status, outcome.iterations, outcome.seconds), (Status::TimeLimit, 3, 3.0));
 
-    for (counter, limit) in [
-        (Counter::GradX, 30),
-        (Counter::LoY, 50),
-        (Counter::Value, 3),
-    ] {
+    for (counter, limit) in [(Counter::GradX, 30), (Counter::LoY, 50), (Counter::Value, 3)] {
         let mut budget = rules();
         budget.limits = vec![(counter, limit)];
-        let method = if counter == Counter::Value {
-            Method::certified()
-        } else {
-            Method::printed()
-        };
+        let method =
+            if counter == Counter::Value { Method::certified() } else { Method::printed() };
         let outcome = solve(budget, &NoClock, method).outcome;
         assert_eq!(outcome.status, Status::OracleLimit(counter));
         assert!(outcome.ledger.method.get(counter) >= limit);
@@ -94,10 +76,7 @@ fn each_rule_ends_the_run_with_its_own_status() {
     cancel.cancel = Some(flag.clone());
     let outcome = solve(cancel.clone(), &NoClock, Method::certified()).outcome;
     assert_eq!((outcome.status, outcome.iterations), (Status::Cancelled, 0));
-    assert!(
-        outcome.certificate.gap.is_finite(),
-        "even a cancelled run has a certificate"
-    );
+    assert!(outcome.certificate.gap.is_finite(), "even a cancelled run has a certificate");
     flag.store(false, Ordering::Relaxed);
     cancel.iterations = Some(2);
     let outcome = solve(cancel, &NoClock, Method::certified()).outcome;
@@ -106,15 +85,10 @@ fn each_rule_ends_the_run_with_its_own_status() {
 
 #[test]
 fn an_inner_solve_out_of_budget_is_reported_as_that() {
-    let (x_set, y_set) = (
-        L2Ball::new(6, 1.0).expect("a ball"),
-        L2Ball::new(5, 1.0).expect("a ball"),
-    );
-    let problem = QuadraticBilinear::on(&x_set, &y_set)
-        .coupling(3.0)
-        .spread(4.0)
-        .build()
-        .expect("a problem");
+    let (x_set, y_set) =
+        (L2Ball::new(6, 1.0).expect("a ball"), L2Ball::new(5, 1.0).expect("a ball"));
+    let problem =
+        QuadraticBilinear::on(&x_set, &y_set).coupling(3.0).spread(4.0).build().expect("a problem");
     let mut settings = couloir::solver::CertifiedSettings::default().inner(couloir::Inner::Slide);
     settings.inner_budget = 3;
     let solution = Solve::new(&problem, &x_set, &y_set)
@@ -128,10 +102,7 @@ fn an_inner_solve_out_of_budget_is_reported_as_that() {
         solution.outcome.status
     );
     let gap = solution.outcome.certificate.gap;
-    assert!(
-        gap.is_finite() && gap > 1e-9,
-        "the best point is kept with its certificate {gap}"
-    );
+    assert!(gap.is_finite() && gap > 1e-9, "the best point is kept with its certificate {gap}");
 }
 
 #[test]
@@ -144,15 +115,9 @@ fn the_trace_is_kept_as_often_as_asked_and_ends_with_the_last_iterate() {
     assert_eq!(at, [0, 4, 8, 10]);
     let last = outcome.trace.last().expect("a trace");
     assert_eq!(last.ledger, outcome.ledger);
-    assert_eq!(
-        outcome.ledger.certificate.grad_x, 4,
-        "one gradient for each evaluation"
-    );
+    assert_eq!(outcome.ledger.certificate.grad_x, 4, "one gradient for each evaluation");
     for pair in outcome.trace.windows(2) {
-        assert!(
-            pair[1].certificate.gap <= pair[0].certificate.gap,
-            "the best one is kept"
-        );
+        assert!(pair[1].certificate.gap <= pair[0].certificate.gap, "the best one is kept");
         assert!(pair[1].ledger.method.grad_x > pair[0].ledger.method.grad_x);
     }
     let c = last.certificate;
@@ -170,23 +135,15 @@ fn evaluation_time_is_not_charged() {
 
 #[test]
 fn an_observer_sees_the_state_and_can_stop_the_run() {
-    let (x_set, y_set) = (
-        L2Ball::new(6, 1.0).expect("a ball"),
-        Simplex::new(5).expect("a simplex"),
-    );
-    let problem = QuadraticBilinear::on(&x_set, &y_set)
-        .build()
-        .expect("a problem");
+    let (x_set, y_set) =
+        (L2Ball::new(6, 1.0).expect("a ball"), Simplex::new(5).expect("a simplex"));
+    let problem = QuadraticBilinear::on(&x_set, &y_set).build().expect("a problem");
     let mut seen = Vec::new();
     let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
         assert_eq!((state.current().0.len(), state.best().1.len()), (6, 5));
         assert_eq!(state.iterations(), point.iteration);
         seen.push(point.iteration);
-        if point.iteration == 3 {
-            Flow::Stop
-        } else {
-            Flow::Continue
-        }
+        if point.iteration == 3 { Flow::Stop } else { Flow::Continue }
     };
     let solution = Solve::new(&problem, &x_set, &y_set)
         .gap(1e-15)

@@ -23,10 +23,7 @@ fn certified_needs_a_twentieth_of_the_gradients_of_printed_when_blocks_differ_in
 
     let mut rules = StopRules::default();
     rules.relative_gap = Some(1e-3);
-    let certified = Solve::new(&problem, &x_set, &y_set)
-        .rules(rules.clone())
-        .run()
-        .expect("a run");
+    let certified = Solve::new(&problem, &x_set, &y_set).rules(rules.clone()).run().expect("a run");
     assert_eq!(certified.outcome.status, Status::SolvedRelative);
     let grads = certified.outcome.ledger.method.grad_x;
 
@@ -79,10 +76,9 @@ fn the_units_of_y_do_not_matter_to_the_x_iterates_of_certified() {
         .expect("a problem");
     // A slide may break ties between equal slopes by their last bits, so its own units are powers of
     // two, which leave them as they are.
-    for (inner, units) in [
-        (Inner::Exact, [1e-3, 1e3]),
-        (Inner::Slide, [2f64.powi(-10), 2f64.powi(10)]),
-    ] {
+    for (inner, units) in
+        [(Inner::Exact, [1e-3, 1e3]), (Inner::Slide, [2f64.powi(-10), 2f64.powi(10)])]
+    {
         let base = iterates(&problem, &x_set, 1.0, inner);
         assert!(base.len() > 5, "only {} iterates", base.len());
         for c in units {

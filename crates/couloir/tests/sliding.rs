@@ -34,20 +34,12 @@ fn every_way_to_slide_ends_within_its_gap_of_the_exact_prox() {
             let n = set.dim();
             let r = random(n, &mut rng);
             let mut q = vec![0.0; n];
-            set.oracle()
-                .lmo(&random(n, &mut rng), &mut q)
-                .expect("a vertex");
+            set.oracle().lmo(&random(n, &mut rng), &mut q).expect("a vertex");
             let mut exact = vec![0.0; n];
             set.oracle().prox(&r, &q, beta, &mut exact).expect("a prox");
             let best = objective(&r, &q, beta, &exact);
             let eta = 1e-5;
-            let task = SlideTask {
-                r: &r,
-                q: &q,
-                beta,
-                eta,
-                budget: 3_000_000,
-            };
+            let task = SlideTask { r: &r, q: &q, beta, eta, budget: 3_000_000 };
             for plain in [true, false] {
                 let mut oracle = set.oracle();
                 let mut out = vec![0.0; n];
@@ -59,15 +51,9 @@ fn every_way_to_slide_ends_within_its_gap_of_the_exact_prox() {
                 .expect("a slide");
                 let name = set.describe();
                 assert_eq!(report.state, SlideState::Reached, "{name}");
-                assert!(
-                    report.gap <= eta && report.lo_calls >= 1,
-                    "{name}: {report:?}"
-                );
+                assert!(report.gap <= eta && report.lo_calls >= 1, "{name}: {report:?}");
                 let excess = objective(&r, &q, beta, &out) - best;
-                assert!(
-                    excess >= -1e-12,
-                    "{name}: the exact prox is not the best, {excess:e}"
-                );
+                assert!(excess >= -1e-12, "{name}: the exact prox is not the best, {excess:e}");
                 assert!(
                     excess <= report.gap + 1e-12,
                     "{name}: {excess:e} above the gap {report:?}"
@@ -87,10 +73,7 @@ fn every_way_to_slide_ends_within_its_gap_of_the_exact_prox() {
 fn the_sets_slide_in_the_way_that_suits_them() {
     let ways: Vec<Sliding> = sets().iter().map(|set| set.oracle().sliding()).collect();
     use Sliding::{Compressed, Coordinatewise, Pairwise, Plain};
-    assert_eq!(
-        ways,
-        [Pairwise, Pairwise, Plain, Coordinatewise, Compressed, Plain]
-    );
+    assert_eq!(ways, [Pairwise, Pairwise, Plain, Coordinatewise, Compressed, Plain]);
 }
 
 /// The listing of the paper, written out once more for the unit disc and run beside the library.
@@ -100,49 +83,27 @@ fn cndg_is_the_printed_procedure_step_by_step() {
     let set = L2Ball::new(2, 1.0).expect("a disc");
     let mut point = q;
     for steps in 1..30u64 {
-        let g = [
-            r[0] + beta * (point[0] - q[0]),
-            r[1] + beta * (point[1] - q[1]),
-        ];
+        let g = [r[0] + beta * (point[0] - q[0]), r[1] + beta * (point[1] - q[1])];
         let length = g[0].hypot(g[1]);
         let p = [-g[0] / length, -g[1] / length];
         let tau = g[0] * (point[0] - p[0]) + g[1] * (point[1] - p[1]);
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta,
-            eta: tau * (1.0 + 1e-9),
-            budget: 1000,
-        };
+        let task = SlideTask { r: &r, q: &q, beta, eta: tau * (1.0 + 1e-9), budget: 1000 };
         if tau < 1e-7 {
-            assert!(
-                steps > 5,
-                "over after {steps} steps: this instance shows too little"
-            );
+            assert!(steps > 5, "over after {steps} steps: this instance shows too little");
             break;
         }
         let mut out = [0.0; 2];
         let report = cndg(&mut *set.oracle(), &task, &mut Cndg::new(2), &mut out).expect("a slide");
         if report.lo_calls == steps {
             assert!((report.gap - tau).abs() <= 1e-14, "step {steps}");
-            assert!(
-                distance_squared(&out, &point).sqrt() <= 1e-12,
-                "step {steps}"
-            );
+            assert!(distance_squared(&out, &point).sqrt() <= 1e-12, "step {steps}");
         } else {
             // an earlier point had met this gap already
-            assert!(
-                report.lo_calls < steps,
-                "{} calls at step {steps}",
-                report.lo_calls
-            );
+            assert!(report.lo_calls < steps, "{} calls at step {steps}", report.lo_calls);
         }
         let d2 = (point[0] - p[0]).powi(2) + (point[1] - p[1]).powi(2);
         let theta = (tau / (beta * d2)).min(1.0);
-        point = [
-            (1.0 - theta) * point[0] + theta * p[0],
-            (1.0 - theta) * point[1] + theta * p[1],
-        ];
+        point = [(1.0 - theta) * point[0] + theta * p[0], (1.0 - theta) * point[1] + theta * p[1]];
     }
 }
 
@@ -153,13 +114,7 @@ fn a_budget_ends_the_slide_and_is_reported() {
         let r: Vec<f64> = (0..n).map(|i| 0.1 * (i as f64 + 0.5).sin()).collect();
         let mut q = vec![0.0; n];
         set.center(&mut q);
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 0.7,
-            eta: 0.0,
-            budget: 1,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 0.7, eta: 0.0, budget: 1 };
         let mut out = vec![0.0; n];
         let report = set.oracle().slide(&task, &mut out).expect("a slide");
         assert_eq!(
@@ -179,13 +134,7 @@ fn a_gap_of_zero_ends_at_the_rounding_floor_or_is_reached() {
         let r: Vec<f64> = (0..n).map(|i| 0.1 * (i as f64 + 0.5).sin()).collect();
         let mut q = vec![0.0; n];
         set.center(&mut q);
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 0.7,
-            eta: 0.0,
-            budget: 10_000_000,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 0.7, eta: 0.0, budget: 10_000_000 };
         let mut out = vec![0.0; n];
         let report = set.oracle().slide(&task, &mut out).expect("a slide");
         assert_ne!(report.state, SlideState::OutOfBudget, "{}", set.describe());
@@ -201,9 +150,7 @@ struct Diagonal {
 
 impl Diagonal {
     fn value(&self, u: &[f64]) -> f64 {
-        (0..u.len())
-            .map(|i| 0.5 * self.h[i] * (u[i] - self.c[i]).powi(2))
-            .sum()
+        (0..u.len()).map(|i| 0.5 * self.h[i] * (u[i] - self.c[i]).powi(2)).sum()
     }
 }
 
@@ -232,14 +179,8 @@ fn cgs_keeps_its_guarantee_of_halving_in_every_round() {
         let run = |cgs: &mut Cgs, h: &mut Diagonal, accuracy: f64| {
             let mut x = vec![0.0; n];
             set.center(&mut x);
-            let goal = CgsGoal {
-                accuracy,
-                delta_0: None,
-                budget: 50_000_000,
-            };
-            let report = cgs
-                .minimise(h, &mut *set.oracle(), goal, &mut x)
-                .expect("CGS");
+            let goal = CgsGoal { accuracy, delta_0: None, budget: 50_000_000 };
+            let report = cgs.minimise(h, &mut *set.oracle(), goal, &mut x).expect("CGS");
             (report, h.value(&x))
         };
         let best = run(&mut cgs, &mut h, 1e-12).1;
@@ -250,11 +191,7 @@ fn cgs_keeps_its_guarantee_of_halving_in_every_round() {
             assert_eq!(report.state, SlideState::Reached, "{}", set.describe());
             assert!(report.guarantee <= accuracy);
             let error = value - best;
-            assert!(
-                error <= report.guarantee + 1e-12,
-                "{}: {error:e}, {report:?}",
-                set.describe()
-            );
+            assert!(error <= report.guarantee + 1e-12, "{}: {error:e}, {report:?}", set.describe());
             assert!(report.rounds >= rounds_seen);
             rounds_seen = report.rounds;
         }
@@ -278,13 +215,7 @@ fn a_users_own_set_slides_as_printed() {
     })
     .expect("a set");
     let disc = L2Ball::new(2, 1.0).expect("a disc");
-    let task = SlideTask {
-        r: &[1.0, -2.0],
-        q: &[0.1, 0.2],
-        beta: 0.9,
-        eta: 1e-6,
-        budget: 100_000,
-    };
+    let task = SlideTask { r: &[1.0, -2.0], q: &[0.1, 0.2], beta: 0.9, eta: 1e-6, budget: 100_000 };
     let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
     set.oracle().slide(&task, &mut a).expect("a slide");
     disc.oracle().slide(&task, &mut b).expect("a slide");

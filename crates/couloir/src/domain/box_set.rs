@@ -30,18 +30,13 @@ impl BoxSet {
     /// `lower > upper`.
     pub fn new(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
         if lower.is_empty() && upper.is_empty() {
-            return Err(Error::EmptySet {
-                why: "a box of dimension 0".to_owned(),
-            });
+            return Err(Error::EmptySet { why: "a box of dimension 0".to_owned() });
         }
         check_len("upper corner of the box", lower.len(), upper.len())?;
         check_finite("lower corner of the box", &lower)?;
         check_finite("upper corner of the box", &upper)?;
         if let Some(i) = (0..lower.len()).find(|&i| lower[i] > upper[i]) {
-            let why = format!(
-                "entry {i} of the box: lower {} > upper {}",
-                lower[i], upper[i]
-            );
+            let why = format!("entry {i} of the box: lower {} > upper {}", lower[i], upper[i]);
             return Err(Error::EmptySet { why });
         }
         Ok(BoxSet { lower, upper })
@@ -118,11 +113,7 @@ impl Oracle for BoxOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient", g)?;
         for i in 0..p.len() {
-            p[i] = if g[i] > 0.0 {
-                self.set.lower[i]
-            } else {
-                self.set.upper[i]
-            };
+            p[i] = if g[i] > 0.0 { self.set.lower[i] } else { self.set.upper[i] };
         }
         Ok(LinearMin::exact(dot(g, p)))
     }
@@ -156,11 +147,7 @@ impl Oracle for BoxOracle<'_> {
         for i in 0..a.len() {
             let (lower, upper) = (self.set.lower[i], self.set.upper[i]);
             // An entry at a bound stays there on the face.
-            a[i] = if u[i] <= lower || (u[i] < upper && g[i] <= 0.0) {
-                lower
-            } else {
-                upper
-            };
+            a[i] = if u[i] <= lower || (u[i] < upper && g[i] <= 0.0) { lower } else { upper };
         }
         Ok(dot(g, a))
     }
@@ -170,11 +157,7 @@ impl Oracle for BoxOracle<'_> {
         for i in 0..u.len() {
             let rise = p[i] - a[i];
             if rise != 0.0 {
-                let bound = if rise > 0.0 {
-                    self.set.upper[i]
-                } else {
-                    self.set.lower[i]
-                };
+                let bound = if rise > 0.0 { self.set.upper[i] } else { self.set.lower[i] };
                 longest = longest.min(((bound - u[i]) / rise).max(0.0));
             }
         }
@@ -185,13 +168,7 @@ impl Oracle for BoxOracle<'_> {
     /// `theta_i = min(1, tau_i / (beta (u_i - p_i)^2))`: a box is a product of intervals, and on an
     /// interval one step is exact. The second linear minimisation confirms it.
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
-        let SlideTask {
-            r,
-            q,
-            beta,
-            eta,
-            budget,
-        } = *task;
+        let SlideTask { r, q, beta, eta, budget } = *task;
         check_finite("linear part of the slide", r)?;
         check_finite("centre of the slide", q)?;
         for i in 0..out.len() {
@@ -246,13 +223,6 @@ impl BoxOracle<'_> {
     /// `g_i = r_i + beta (u_i - q_i)` and the bound that the linear minimisation picks for it.
     fn slope_and_vertex(&self, task: &SlideTask<'_>, u: &[f64], i: usize) -> (f64, f64) {
         let g = task.r[i] + task.beta * (u[i] - task.q[i]);
-        (
-            g,
-            if g > 0.0 {
-                self.set.lower[i]
-            } else {
-                self.set.upper[i]
-            },
-        )
+        (g, if g > 0.0 { self.set.lower[i] } else { self.set.upper[i] })
     }
 }

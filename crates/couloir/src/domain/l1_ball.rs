@@ -37,9 +37,7 @@ impl L1Ball {
     /// A dimension of zero, or a radius that is not positive and finite.
     pub fn new(dim: usize, radius: f64) -> Result<Self> {
         if dim == 0 {
-            return Err(Error::EmptySet {
-                why: "an l1 ball of dimension 0".to_owned(),
-            });
+            return Err(Error::EmptySet { why: "an l1 ball of dimension 0".to_owned() });
         }
         check_positive("radius", radius)?;
         Ok(L1Ball { dim, radius })
@@ -63,11 +61,7 @@ impl Domain for L1Ball {
 
     fn violation(&self, p: &[f64]) -> f64 {
         let excess = norm_1(p) - self.radius;
-        if excess.is_nan() {
-            f64::INFINITY
-        } else {
-            excess.max(0.0)
-        }
+        if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
     }
 
     fn center(&self, out: &mut [f64]) {
@@ -75,10 +69,7 @@ impl Domain for L1Ball {
     }
 
     fn describe(&self) -> String {
-        format!(
-            "the l1 ball of radius {} in dimension {}",
-            self.radius, self.dim
-        )
+        format!("the l1 ball of radius {} in dimension {}", self.radius, self.dim)
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
@@ -125,12 +116,7 @@ impl Oracle for L1BallOracle<'_> {
             // Outside, the nearest point has the signs of the target: fold all of them to plus and
             // it is the nearest point of the simplex.
             let fold = |v: f64, i: usize| if target(i) < 0.0 { -v } else { v };
-            let Self {
-                folded_g,
-                folded_q,
-                candidates,
-                ..
-            } = self;
+            let Self { folded_g, folded_q, candidates, .. } = self;
             folded_g.clear();
             folded_g.extend(g.iter().enumerate().map(|(i, &g)| fold(g, i)));
             folded_q.clear();
@@ -191,11 +177,7 @@ impl Oracle for L1BallOracle<'_> {
             for i in 0..u.len() {
                 let rise = p[i] - a[i];
                 let here = u[i] + step * rise;
-                slope += if here == 0.0 {
-                    -rise.abs()
-                } else {
-                    rise * here.signum()
-                };
+                slope += if here == 0.0 { -rise.abs() } else { rise * here.signum() };
             }
             let next = step - excess / slope;
             if slope <= 0.0 || next >= step {
@@ -223,10 +205,7 @@ fn norm_1(p: &[f64]) -> f64 {
 
 /// The entry of largest absolute value.
 fn steepest(g: &[f64]) -> usize {
-    (0..g.len()).fold(
-        0,
-        |best, i| if g[i].abs() > g[best].abs() { i } else { best },
-    )
+    (0..g.len()).fold(0, |best, i| if g[i].abs() > g[best].abs() { i } else { best })
 }
 
 /// A bound of `max over w of <g + beta (u - q), u - w>`: the gap as computed, and what rounding may

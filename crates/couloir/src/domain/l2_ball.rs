@@ -29,9 +29,7 @@ impl L2Ball {
     /// A dimension of zero, or a radius that is not positive and finite.
     pub fn new(dim: usize, radius: f64) -> Result<Self> {
         if dim == 0 {
-            return Err(Error::EmptySet {
-                why: "a ball of dimension 0".to_owned(),
-            });
+            return Err(Error::EmptySet { why: "a ball of dimension 0".to_owned() });
         }
         check_positive("radius", radius)?;
         Ok(L2Ball { dim, radius })
@@ -55,11 +53,7 @@ impl Domain for L2Ball {
 
     fn violation(&self, p: &[f64]) -> f64 {
         let excess = norm(p) - self.radius;
-        if excess.is_nan() {
-            f64::INFINITY
-        } else {
-            excess.max(0.0)
-        }
+        if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
     }
 
     fn center(&self, out: &mut [f64]) {
@@ -67,17 +61,11 @@ impl Domain for L2Ball {
     }
 
     fn describe(&self) -> String {
-        format!(
-            "the Euclidean ball of radius {} in dimension {}",
-            self.radius, self.dim
-        )
+        format!("the Euclidean ball of radius {} in dimension {}", self.radius, self.dim)
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
-        Box::new(L2BallOracle {
-            set: self,
-            scratch: Cndg::new(self.dim),
-        })
+        Box::new(L2BallOracle { set: self, scratch: Cndg::new(self.dim) })
     }
 }
 
@@ -89,11 +77,7 @@ struct L2BallOracle<'a> {
 impl Oracle for L2BallOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         let length = norm(g);
-        let factor = if length > 0.0 {
-            -self.set.radius / length
-        } else {
-            0.0
-        };
+        let factor = if length > 0.0 { -self.set.radius / length } else { 0.0 };
         for (p, g) in p.iter_mut().zip(g) {
             *p = factor * g;
         }

@@ -46,19 +46,12 @@ impl<'a> LoSet<'a> {
         lo: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'a,
     ) -> Result<Self> {
         if dim == 0 {
-            return Err(Error::EmptySet {
-                why: "a set of dimension 0".to_owned(),
-            });
+            return Err(Error::EmptySet { why: "a set of dimension 0".to_owned() });
         }
         check_positive("diameter", diameter)?;
         crate::error::check_len("start point of the set", dim, start.len())?;
         check_finite("start point of the set", &start)?;
-        Ok(LoSet {
-            diameter,
-            start,
-            lo: Box::new(lo),
-            violation: None,
-        })
+        Ok(LoSet { diameter, start, lo: Box::new(lo), violation: None })
     }
 
     /// Adds a test of membership: how far a point is outside, 0 inside. Without one only points
@@ -100,18 +93,11 @@ impl Domain for LoSet<'_> {
     }
 
     fn describe(&self) -> String {
-        format!(
-            "a user's set of diameter {} in dimension {}",
-            self.diameter,
-            self.dim()
-        )
+        format!("a user's set of diameter {} in dimension {}", self.diameter, self.dim())
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
-        Box::new(LoSetOracle {
-            set: self,
-            scratch: Cndg::new(self.dim()),
-        })
+        Box::new(LoSetOracle { set: self, scratch: Cndg::new(self.dim()) })
     }
 }
 
@@ -125,10 +111,7 @@ impl Oracle for LoSetOracle<'_> {
         (self.set.lo)(g, p);
         check_finite("point returned by the set's linear minimisation", p)?;
         let value = dot(g, p);
-        Ok(LinearMin {
-            confidence: Confidence::AsGiven,
-            ..LinearMin::exact(value)
-        })
+        Ok(LinearMin { confidence: Confidence::AsGiven, ..LinearMin::exact(value) })
     }
 
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {

@@ -79,12 +79,7 @@ impl LinearMin {
     /// A minimum known exactly.
     #[must_use]
     pub fn exact(value: f64) -> Self {
-        LinearMin {
-            value,
-            lower: value,
-            confidence: Confidence::Exact,
-            products: 0,
-        }
+        LinearMin { value, lower: value, confidence: Confidence::Exact, products: 0 }
     }
 }
 

@@ -90,17 +90,11 @@ impl LanczosSettings {
         check_positive("failure", self.failure)?;
         if self.failure >= 1.0 {
             let why = format!("a probability below 1 is needed, got {}", self.failure);
-            return Err(Error::Setting {
-                name: "failure",
-                why,
-            });
+            return Err(Error::Setting { name: "failure", why });
         }
         if self.max_steps == 0 {
             let why = "at least one step is needed".to_owned();
-            return Err(Error::Setting {
-                name: "max_steps",
-                why,
-            });
+            return Err(Error::Setting { name: "max_steps", why });
         }
         Ok(())
     }
@@ -118,18 +112,9 @@ impl NuclearBall {
         }
         check_positive("radius", radius)?;
         let (short, long) = (rows.min(cols), rows.max(cols));
-        let limit = if 2 * short < long {
-            THIN_LIMIT
-        } else {
-            SQUARE_LIMIT
-        };
+        let limit = if 2 * short < long { THIN_LIMIT } else { SQUARE_LIMIT };
         let lanczos = (short > limit).then(LanczosSettings::default);
-        Ok(NuclearBall {
-            rows,
-            cols,
-            radius,
-            lanczos,
-        })
+        Ok(NuclearBall { rows, cols, radius, lanczos })
     }
 
     /// The same ball, with the Lanczos process whatever the size, run as `settings` say.
@@ -143,10 +128,7 @@ impl NuclearBall {
         settings: LanczosSettings,
     ) -> Result<Self> {
         settings.check()?;
-        Ok(NuclearBall {
-            lanczos: Some(settings),
-            ..NuclearBall::new(rows, cols, radius)?
-        })
+        Ok(NuclearBall { lanczos: Some(settings), ..NuclearBall::new(rows, cols, radius)? })
     }
 
     /// The number of rows of a point.
@@ -176,10 +158,7 @@ impl NuclearBall {
     fn nuclear_norm(&self, p: &[f64]) -> f64 {
         let factor = safe_factor(max_abs(p));
         let scaled: Vec<f64> = p.iter().map(|v| v * factor).collect();
-        match Thin::new(self.rows, self.cols)
-            .view(&scaled)
-            .singular_values()
-        {
+        match Thin::new(self.rows, self.cols).view(&scaled).singular_values() {
             Ok(values) => values.iter().sum::<f64>() / factor,
             Err(_) => f64::NAN,
         }
@@ -206,11 +185,7 @@ impl Domain for NuclearBall {
             return 0.0;
         }
         let excess = self.nuclear_norm(p) - self.radius;
-        if excess.is_nan() {
-            f64::INFINITY
-        } else {
-            excess.max(0.0)
-        }
+        if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
     }
 
     fn center(&self, out: &mut [f64]) {
@@ -258,10 +233,7 @@ enum PairFinder {
 
 impl NuclearOracle<'_> {
     fn slide_plainly(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
-        let mut scratch = self
-            .scratch
-            .take()
-            .unwrap_or_else(|| Cndg::new(self.set.dim()));
+        let mut scratch = self.scratch.take().unwrap_or_else(|| Cndg::new(self.set.dim()));
         let report = cndg(self, task, &mut scratch, out);
         self.scratch = Some(scratch);
         report
@@ -290,9 +262,8 @@ impl Oracle for NuclearOracle<'_> {
         }
         let radius = self.set.radius;
         let thin = self.thin;
-        let projection = self
-            .projection
-            .get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
+        let projection =
+            self.projection.get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
         let shifted = |out: &mut [f64]| {
             for ((o, q), g) in out.iter_mut().zip(q).zip(g) {
                 *o = q - g / beta;
@@ -311,9 +282,8 @@ impl Oracle for NuclearOracle<'_> {
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
         if self.set.compresses() {
             let (thin, radius) = (self.thin, self.set.radius);
-            let compressed = self
-                .compressed
-                .get_or_insert_with(|| Box::new(Compressed::new(thin, radius)));
+            let compressed =
+                self.compressed.get_or_insert_with(|| Box::new(Compressed::new(thin, radius)));
             if let Some(report) = compressed.slide(task, out)? {
                 return Ok(report);
             }
@@ -322,11 +292,7 @@ impl Oracle for NuclearOracle<'_> {
     }
 
     fn sliding(&self) -> Sliding {
-        if self.set.compresses() {
-            Sliding::Compressed
-        } else {
-            Sliding::Plain
-        }
+        if self.set.compresses() { Sliding::Compressed } else { Sliding::Plain }
     }
 }
 
@@ -355,9 +321,9 @@ impl GramFinder {
     fn minimise(&mut self, g: &[f64], radius: f64, p: &mut [f64]) -> Result<LinearMin> {
         let h = self.thin.short();
         self.thin.gram(g, &mut self.gram);
-        let largest = (0..h).map(|i| self.gram[i * (h + 1)]).fold(0.0f64, |m, v| {
-            if v.is_nan() { f64::INFINITY } else { m.max(v) }
-        });
+        let largest = (0..h)
+            .map(|i| self.gram[i * (h + 1)])
+            .fold(0.0f64, |m, v| if v.is_nan() { f64::INFINITY } else { m.max(v) });
         if (1e-240..=1e240).contains(&largest) {
             return self.finish(g, 1.0, radius, p);
         }
@@ -387,10 +353,7 @@ impl GramFinder {
         let sigma = norm(&self.w);
         if sigma.is_nan() || sigma <= 0.0 {
             let why = format!("the top singular value came out as {sigma}");
-            return Err(Error::Numerical {
-                what: "top singular pair",
-                why,
-            });
+            return Err(Error::Numerical { what: "top singular pair", why });
         }
         self.thin.rank_one(-radius / sigma, u, &self.w, p);
         // What rounding may hide of sigma_1^2: every entry of the Gram matrix errs by `rounding`
@@ -401,12 +364,7 @@ impl GramFinder {
         let hidden = self.thin.rounding() * trace + 8.0 * f64::EPSILON * top;
         let value = -radius * (sigma / factor);
         let lower = -radius * ((top + hidden).sqrt() / factor);
-        Ok(LinearMin {
-            value,
-            lower: lower.min(value),
-            confidence: Confidence::Exact,
-            products: 0,
-        })
+        Ok(LinearMin { value, lower: lower.min(value), confidence: Confidence::Exact, products: 0 })
     }
 }
 
@@ -468,20 +426,8 @@ impl LanczosFinder {
         let factor = safe_factor(magnitude);
         let frobenius: f64 = g.iter().map(|v| (v * factor) * (v * factor)).sum();
         let overlap = self.draw_start();
-        let LanczosFinder {
-            thin,
-            settings,
-            lanczos,
-            start,
-            u,
-            w,
-            ..
-        } = self;
-        let stop = Stop {
-            tolerance: settings.tolerance,
-            max_steps: settings.max_steps,
-            every: 5,
-        };
+        let LanczosFinder { thin, settings, lanczos, start, u, w, .. } = self;
+        let stop = Stop { tolerance: settings.tolerance, max_steps: settings.max_steps, every: 5 };
         let close = (1.0 + settings.certificate).powi(2);
         let found = lanczos.run(
             start,
@@ -504,10 +450,7 @@ impl LanczosFinder {
         if sigma.is_nan() || sigma <= 0.0 {
             let why = format!("the top singular value came out as {sigma}");
             u.fill(0.0);
-            return Err(Error::Numerical {
-                what: "Lanczos process",
-                why,
-            });
+            return Err(Error::Numerical { what: "Lanczos process", why });
         }
         thin.rank_one(-radius / sigma, u, w, p);
         // |G|^2 bounds sigma_1^2 for certain, the two others with the probability asked for.
@@ -525,9 +468,7 @@ impl LanczosFinder {
         Ok(LinearMin {
             value,
             lower: lower.min(value),
-            confidence: Confidence::Probabilistic {
-                failure: settings.failure,
-            },
+            confidence: Confidence::Probabilistic { failure: settings.failure },
             products: 2 * found.steps as u64 + 1,
         })
     }

@@ -42,9 +42,7 @@ impl Simplex {
     /// A dimension of zero, or a total that is not positive and finite.
     pub fn scaled(dim: usize, total: f64) -> Result<Self> {
         if dim == 0 {
-            return Err(Error::EmptySet {
-                why: "a simplex of dimension 0".to_owned(),
-            });
+            return Err(Error::EmptySet { why: "a simplex of dimension 0".to_owned() });
         }
         check_positive("total", total)?;
         Ok(Simplex { dim, total })
@@ -63,11 +61,7 @@ impl Domain for Simplex {
     }
 
     fn diameter(&self) -> f64 {
-        if self.dim == 1 {
-            0.0
-        } else {
-            std::f64::consts::SQRT_2 * self.total
-        }
+        if self.dim == 1 { 0.0 } else { std::f64::consts::SQRT_2 * self.total }
     }
 
     fn violation(&self, p: &[f64]) -> f64 {
@@ -87,10 +81,7 @@ impl Domain for Simplex {
         if self.total == 1.0 {
             format!("the unit simplex in dimension {}", self.dim)
         } else {
-            format!(
-                "the simplex of total {} in dimension {}",
-                self.total, self.dim
-            )
+            format!("the simplex of total {} in dimension {}", self.total, self.dim)
         }
     }
 

@@ -42,11 +42,7 @@ pub(super) fn project_onto_simplex(
 /// The entry with the largest `q - g/beta`, up to rounding, and without overflow.
 pub(super) fn largest(g: &[f64], q: &[f64], beta: f64) -> usize {
     let level = |i: usize| {
-        if beta > 1.0 {
-            q[i] - g[i] / beta
-        } else {
-            beta * q[i] - g[i]
-        }
+        if beta > 1.0 { q[i] - g[i] / beta } else { beta * q[i] - g[i] }
     };
     (0..g.len()).fold(0, |best, i| if level(i) > level(best) { i } else { best })
 }

@@ -98,16 +98,8 @@ impl Lanczos {
             let last = exhausted || steps == limit;
             if last || steps.is_multiple_of(stop.every) {
                 let theta = self.tridiagonal.top_eigenpair(&mut self.ritz[..steps]);
-                let residual = if exhausted {
-                    rounding
-                } else {
-                    beta * self.ritz[k].abs()
-                };
-                found = Ritz {
-                    theta,
-                    residual,
-                    steps,
-                };
+                let residual = if exhausted { rounding } else { beta * self.ritz[k].abs() };
+                found = Ritz { theta, residual, steps };
                 let converged = residual <= stop.tolerance * theta;
                 if last || converged && enough(&mut self.tridiagonal, found) {
                     break;
@@ -118,12 +110,7 @@ impl Lanczos {
             scale(1.0 / beta, next);
         }
         out.fill(0.0);
-        for (y, v) in self
-            .ritz
-            .iter()
-            .zip(self.basis.chunks_exact(n))
-            .take(found.steps)
-        {
+        for (y, v) in self.ritz.iter().zip(self.basis.chunks_exact(n)).take(found.steps) {
             axpy(*y, v, out);
         }
         let length = norm(out);
@@ -189,10 +176,7 @@ impl Tridiagonal {
 
     /// Factors `x I - T = L D L^T`; none unless `x` is above every eigenvalue.
     fn factor(&mut self, x: f64) -> Option<Characteristic> {
-        let mut at = Characteristic {
-            first: 0.0,
-            second: 0.0,
-        };
+        let mut at = Characteristic { first: 0.0, second: 0.0 };
         // d = pivot, d1 and d2 its derivatives divided by it.
         let (mut d, mut d1, mut d2) = (f64::INFINITY, 0.0, 0.0);
         let mut coupling = 0.0;
@@ -317,11 +301,7 @@ pub(crate) fn chebyshev_bound(theta: f64, steps: usize, log_tan_squared: f64) ->
         let log_t = degree * x.acosh() - std::f64::consts::LN_2;
         best = best.min(e + (log_tan_squared - 2.0 * log_t).exp());
     }
-    if best < 1.0 {
-        theta / (1.0 - best)
-    } else {
-        f64::INFINITY
-    }
+    if best < 1.0 { theta / (1.0 - best) } else { f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -344,11 +324,7 @@ mod tests {
         b
     }
 
-    const STOP: Stop = Stop {
-        tolerance: 1e-12,
-        max_steps: 200,
-        every: 1,
-    };
+    const STOP: Stop = Stop { tolerance: 1e-12, max_steps: 200, every: 1 };
 
     #[test]
     fn finds_the_top_of_spectra_with_and_without_gap() {
@@ -357,19 +333,14 @@ mod tests {
             (0..n).map(|i| 1.0 / (1.0 + i as f64)).collect(),
             (0..n).map(|i| 1.0 - 1e-4 * i as f64).collect(),
             vec![3.0; n],
-            (0..n)
-                .map(|i| if i == 17 { 1.0 + 1e-9 } else { 1.0 })
-                .collect(),
+            (0..n).map(|i| if i == 17 { 1.0 + 1e-9 } else { 1.0 }).collect(),
         ];
         for values in &spectra {
             let mut lanczos = Lanczos::new(n, 200);
             let mut x = vec![0.0; n];
             let ritz = lanczos.run(&unit_start(n), &STOP, diagonal(values), |_, _| true, &mut x);
             let top = values.iter().fold(0.0f64, |m, v| m.max(*v));
-            assert!(
-                (ritz.theta - top).abs() <= 1e-11 * top,
-                "{ritz:?} instead of {top}"
-            );
+            assert!((ritz.theta - top).abs() <= 1e-11 * top, "{ritz:?} instead of {top}");
             let mut y = vec![0.0; n];
             diagonal(values)(&x, &mut y);
             axpy(-ritz.theta, &x, &mut y);
@@ -380,26 +351,18 @@ mod tests {
     #[test]
     fn both_upper_bounds_hold_at_every_step_and_become_sharp() {
         let n = 80;
-        let values: Vec<f64> = (0..n)
-            .map(|i| (1.0 - i as f64 / n as f64).powi(2))
-            .collect();
+        let values: Vec<f64> = (0..n).map(|i| (1.0 - i as f64 / n as f64).powi(2)).collect();
         let start = unit_start(n);
         let overlap = start[0].abs();
         let frobenius = norm(&values);
         let log_tan = (1.0 / overlap / overlap - 1.0).ln();
         let mut last = f64::INFINITY;
         for steps in 2..60 {
-            let stop = Stop {
-                tolerance: 0.0,
-                max_steps: steps,
-                every: 100,
-            };
+            let stop = Stop { tolerance: 0.0, max_steps: steps, every: 100 };
             let mut lanczos = Lanczos::new(n, steps);
             let mut x = vec![0.0; n];
             let ritz = lanczos.run(&start, &stop, diagonal(&values), |_, _| true, &mut x);
-            let product = lanczos
-                .tridiagonal()
-                .upper_bound(ritz.theta, overlap, frobenius);
+            let product = lanczos.tridiagonal().upper_bound(ritz.theta, overlap, frobenius);
             let chebyshev = chebyshev_bound(ritz.theta, steps, log_tan);
             assert!(product >= 1.0 - 1e-13, "step {steps}: {product}");
             assert!(chebyshev >= 1.0 - 1e-13, "step {steps}: {chebyshev}");

@@ -70,19 +70,11 @@ impl NuclearProjection {
             *s = value.max(0.0).sqrt();
         }
         let length = norm(&self.singular);
-        let mut projected = Projected {
-            norm: length / factor,
-            moved: 0.0,
-            rounding: thin.rounding() * length,
-        };
+        let mut projected =
+            Projected { norm: length / factor, moved: 0.0, rounding: thin.rounding() * length };
         // The largest that the singular values can be: well inside is inside for certain.
         let hidden = thin.rounding() * length * length;
-        let at_most: f64 = self
-            .eigen
-            .values
-            .iter()
-            .map(|v| (v.max(0.0) + hidden).sqrt())
-            .sum();
+        let at_most: f64 = self.eigen.values.iter().map(|v| (v.max(0.0) + hidden).sqrt()).sum();
         if at_most <= radius {
             if factor != 1.0 {
                 restore(w);
@@ -180,11 +172,7 @@ impl NuclearProjection {
 
 /// `s'/s` with `s' = max(s - threshold, 0)`.
 fn ratio(s: f64, threshold: f64) -> f64 {
-    if s > threshold {
-        (s - threshold) / s
-    } else {
-        0.0
-    }
+    if s > threshold { (s - threshold) / s } else { 0.0 }
 }
 
 /// `m += factor u u^T`.

@@ -49,36 +49,24 @@ impl Thin {
     }
 
     fn chunk(&self) -> usize {
-        (CHUNK_ENTRIES / self.short())
-            .clamp(64, 4096)
-            .min(self.long())
+        (CHUNK_ENTRIES / self.short()).clamp(64, 4096).min(self.long())
     }
 
     /// The short x long view.
     pub(crate) fn view<'a>(&self, x: &'a [f64]) -> MatRef<'a, f64> {
         let view = MatRef::from_row_major_slice(x, self.rows, self.cols);
-        if self.transposed() {
-            view.transpose()
-        } else {
-            view
-        }
+        if self.transposed() { view.transpose() } else { view }
     }
 
     fn view_mut<'a>(&self, x: &'a mut [f64]) -> MatMut<'a, f64> {
         let view = MatMut::from_row_major_slice_mut(x, self.rows, self.cols);
-        if self.transposed() {
-            view.transpose_mut()
-        } else {
-            view
-        }
+        if self.transposed() { view.transpose_mut() } else { view }
     }
 
     /// The chunks of columns, as (first, count).
     fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let (long, step) = (self.long(), self.chunk());
-        (0..long)
-            .step_by(step)
-            .map(move |first| (first, step.min(long - first)))
+        (0..long).step_by(step).map(move |first| (first, step.min(long - first)))
     }
 
     /// The relative rounding of an inner product that [`gram`](Self::gram) computes: a random walk
@@ -170,14 +158,7 @@ impl Thin {
                 MatMut::from_row_major_slice_mut(buffer, h, count)
             };
             copy.copy_from(part.as_ref());
-            matmul(
-                part.as_mut(),
-                Accum::Replace,
-                m,
-                copy.as_ref(),
-                1.0,
-                Par::Seq,
-            );
+            matmul(part.as_mut(), Accum::Replace, m, copy.as_ref(), 1.0, Par::Seq);
         }
     }
 
@@ -332,12 +313,7 @@ impl SmallSvd {
             Par::Seq,
             Default::default(),
         );
-        SmallSvd {
-            n,
-            scratch: MemBuffer::new(need),
-            values: vec![0.0; n],
-            left: vec![0.0; n * n],
-        }
+        SmallSvd { n, scratch: MemBuffer::new(need), values: vec![0.0; n], left: vec![0.0; n * n] }
     }
 
     /// Decomposes `a`, given in columns.
@@ -367,11 +343,7 @@ mod tests {
 
     /// Entry `(i, j)` of the short x long view, from the definition.
     fn entry(rows: usize, cols: usize, x: &[f64], i: usize, j: usize) -> f64 {
-        if rows > cols {
-            x[j * cols + i]
-        } else {
-            x[i * cols + j]
-        }
+        if rows > cols { x[j * cols + i] } else { x[i * cols + j] }
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -432,10 +404,7 @@ mod tests {
             let factor = safe_factor(magnitude);
             let scaled = magnitude * factor;
             assert!(factor.is_finite() && factor > 0.0);
-            assert!(
-                (1e-120..=1e120).contains(&scaled),
-                "{magnitude:e}: {scaled:e}"
-            );
+            assert!((1e-120..=1e120).contains(&scaled), "{magnitude:e}: {scaled:e}");
         }
         assert_eq!(max_abs(&[1.0, -3.0, 2.0]), 3.0);
         assert_eq!(max_abs(&[0.0; 20]), 0.0);

@@ -113,11 +113,6 @@ pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
             lanes[l] += (a[l] - c[l]) * (b[l] - c[l]);
         }
     }
-    let rest: f64 = a1
-        .iter()
-        .zip(b1)
-        .zip(c1)
-        .map(|((a, b), c)| (a - c) * (b - c))
-        .sum();
+    let rest: f64 = a1.iter().zip(b1).zip(c1).map(|((a, b), c)| (a - c) * (b - c)).sum();
     lanes.iter().sum::<f64>() + rest
 }

@@ -72,10 +72,7 @@ pub fn check_gradient(problem: &dyn SaddleProblem, x: &[f64], y: &[f64]) -> Resu
     let mut rng = Pcg64Mcg::seed_from_u64(0x67ad);
     let x_error = worst_direction(x, &grad_x, &mut rng, |p| value(p, y))?;
     let y_error = worst_direction(y, &grad_y, &mut rng, |p| value(x, p))?;
-    Ok(GradientCheck {
-        grad_x: x_error,
-        grad_y: y_error,
-    })
+    Ok(GradientCheck { grad_x: x_error, grad_y: y_error })
 }
 
 fn worst_direction(

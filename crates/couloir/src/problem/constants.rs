@@ -24,12 +24,7 @@ impl BlockConstants {
     /// All four.
     #[must_use]
     pub fn all(lxx: f64, lxy: f64, lyy: f64, mu: f64) -> Self {
-        BlockConstants {
-            lxx: Some(lxx),
-            lxy: Some(lxy),
-            lyy: Some(lyy),
-            mu: Some(mu),
-        }
+        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy: Some(lyy), mu: Some(mu) }
     }
 
     /// Fails where a constant is given that cannot be one: `mu` or `lyy` not positive, `lxx` or
@@ -47,10 +42,7 @@ impl BlockConstants {
             if let Some(v) = value
                 && !(v.is_finite() && v >= 0.0)
             {
-                return Err(Error::Setting {
-                    name,
-                    why: format!("must be zero or more, got {v}"),
-                });
+                return Err(Error::Setting { name, why: format!("must be zero or more, got {v}") });
             }
         }
         Ok(())
@@ -61,11 +53,7 @@ impl BlockConstants {
     /// # Errors
     /// [`Error::MissingConstant`].
     pub fn need_lxx(&self, needed_by: &'static str) -> Result<f64> {
-        self.lxx.ok_or(Error::MissingConstant {
-            name: "Lxx",
-            needed_by,
-            hint: HINT,
-        })
+        self.lxx.ok_or(Error::MissingConstant { name: "Lxx", needed_by, hint: HINT })
     }
 
     /// `Lxy`, or an error that names who needs it.
@@ -73,11 +61,7 @@ impl BlockConstants {
     /// # Errors
     /// [`Error::MissingConstant`].
     pub fn need_lxy(&self, needed_by: &'static str) -> Result<f64> {
-        self.lxy.ok_or(Error::MissingConstant {
-            name: "Lxy",
-            needed_by,
-            hint: HINT,
-        })
+        self.lxy.ok_or(Error::MissingConstant { name: "Lxy", needed_by, hint: HINT })
     }
 
     /// `Lyy`, or an error that names who needs it.
@@ -85,11 +69,7 @@ impl BlockConstants {
     /// # Errors
     /// [`Error::MissingConstant`].
     pub fn need_lyy(&self, needed_by: &'static str) -> Result<f64> {
-        self.lyy.ok_or(Error::MissingConstant {
-            name: "Lyy",
-            needed_by,
-            hint: HINT,
-        })
+        self.lyy.ok_or(Error::MissingConstant { name: "Lyy", needed_by, hint: HINT })
     }
 
     /// `mu`, or an error that names who needs it.
@@ -97,11 +77,7 @@ impl BlockConstants {
     /// # Errors
     /// [`Error::MissingConstant`].
     pub fn need_mu(&self, needed_by: &'static str) -> Result<f64> {
-        self.mu.ok_or(Error::MissingConstant {
-            name: "mu",
-            needed_by,
-            hint: HINT,
-        })
+        self.mu.ok_or(Error::MissingConstant { name: "mu", needed_by, hint: HINT })
     }
 
     /// The smoothness `L` of the joint gradient that the paper uses: the spectral norm of
@@ -110,11 +86,8 @@ impl BlockConstants {
     /// # Errors
     /// [`Error::MissingConstant`] where one of the three is missing.
     pub fn joint_smoothness(&self, needed_by: &'static str) -> Result<f64> {
-        let (xx, xy, yy) = (
-            self.need_lxx(needed_by)?,
-            self.need_lxy(needed_by)?,
-            self.need_lyy(needed_by)?,
-        );
+        let (xx, xy, yy) =
+            (self.need_lxx(needed_by)?, self.need_lxy(needed_by)?, self.need_lyy(needed_by)?);
         Ok(0.5 * (xx + yy) + (0.25 * (xx - yy).powi(2) + xy * xy).sqrt())
     }
 

@@ -44,10 +44,7 @@ impl Measured {
     /// `a - b - c`, with the rounding that such a difference of large numbers carries.
     #[must_use]
     pub fn difference(a: f64, b: f64, c: f64) -> Self {
-        Measured {
-            value: a - b - c,
-            rounding: 8.0 * f64::EPSILON * (a.abs() + b.abs() + c.abs()),
-        }
+        Measured { value: a - b - c, rounding: 8.0 * f64::EPSILON * (a.abs() + b.abs() + c.abs()) }
     }
 }
 

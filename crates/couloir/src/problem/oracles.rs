@@ -33,10 +33,7 @@ impl PointX {
     }
 
     pub fn seen(&self) -> Seen<'_> {
-        Seen {
-            image: &self.image,
-            cache: &self.cache,
-        }
+        Seen { image: &self.image, cache: &self.cache }
     }
 
     pub fn copy_from(&mut self, other: &PointX) {
@@ -55,10 +52,7 @@ pub(crate) struct Imaged {
 
 impl Imaged {
     pub fn of(point: &PointX) -> Self {
-        Imaged {
-            x: point.x.clone(),
-            image: point.image.clone(),
-        }
+        Imaged { x: point.x.clone(), image: point.image.clone() }
     }
 }
 
@@ -80,16 +74,8 @@ impl<'a> Oracles<'a> {
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
     ) -> Result<Self> {
-        check_len(
-            "the set of x for this problem",
-            problem.dim_x(),
-            x_set.dim(),
-        )?;
-        check_len(
-            "the set of y for this problem",
-            problem.dim_y(),
-            y_set.dim(),
-        )?;
+        check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
+        check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
         problem.constants().check()?;
         Ok(Oracles {
             problem,
@@ -138,12 +124,7 @@ impl<'a> Oracles<'a> {
         let scale = given.iter().fold(set.diameter(), |m, v| m.max(v.abs()));
         let allowed = 1e-9 * scale;
         if violation > allowed {
-            return Err(Error::OutsideSet {
-                block,
-                set: set.describe(),
-                violation,
-                allowed,
-            });
+            return Err(Error::OutsideSet { block, set: set.describe(), violation, allowed });
         }
         out.copy_from_slice(given);
         Ok(())
@@ -275,11 +256,7 @@ impl<'a> Oracles<'a> {
     /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
     pub fn split_y(
         &mut self,
-    ) -> (
-        &'a dyn SaddleProblem,
-        &mut (dyn Oracle + 'a),
-        &mut OracleCounts,
-    ) {
+    ) -> (&'a dyn SaddleProblem, &mut (dyn Oracle + 'a), &mut OracleCounts) {
         let counts = match self.account {
             Account::Method => &mut self.ledger.method,
             Account::Certificate => &mut self.ledger.certificate,

@@ -116,29 +116,14 @@ impl<'a> QuadraticBuilder<'a> {
         let mut rng = Pcg64Mcg::seed_from_u64(self.seed);
         let (x, cx) = self.place(self.x_set, &mut rng)?;
         let (y, cy) = self.place(self.y_set, &mut rng)?;
-        let mut b: Vec<f64> = (0..x.len() * y.len())
-            .map(|_| rng.random_range(-1.0..1.0))
-            .collect();
+        let mut b: Vec<f64> = (0..x.len() * y.len()).map(|_| rng.random_range(-1.0..1.0)).collect();
         let size = spectral_norm(&b, y.len(), x.len())?;
         b.iter_mut().for_each(|v| *v *= self.coupling / size);
         let mut diagonal = |mu: f64, n: usize| -> Vec<f64> {
-            (0..n)
-                .map(|_| mu * (1.0 + (self.spread - 1.0) * rng.random::<f64>()))
-                .collect()
+            (0..n).map(|_| mu * (1.0 + (self.spread - 1.0) * rng.random::<f64>())).collect()
         };
         let (hx, hy) = (diagonal(self.mu_x, x.len()), diagonal(self.mu_y, y.len()));
-        QuadraticBilinear::new(
-            hx,
-            hy,
-            b,
-            cx,
-            cy,
-            Saddle {
-                x,
-                y,
-                value: self.value,
-            },
-        )
+        QuadraticBilinear::new(hx, hy, b, cx, cy, Saddle { x, y, value: self.value })
     }
 
     fn place(&self, set: &dyn Domain, rng: &mut Pcg64Mcg) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -147,8 +132,7 @@ impl<'a> QuadraticBuilder<'a> {
         set.center(&mut centre);
         let mut away: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
         let length = norm(&away);
-        away.iter_mut()
-            .for_each(|v| *v *= (self.push + 0.05) * set.diameter() / length);
+        away.iter_mut().for_each(|v| *v *= (self.push + 0.05) * set.diameter() / length);
         let mut point = vec![0.0; n];
         away.iter_mut().for_each(|v| *v = -*v);
         set.oracle().prox(&away, &centre, 1.0, &mut point)?;
@@ -189,9 +173,7 @@ impl QuadraticBilinear {
     ) -> Result<Self> {
         let (nx, ny) = (saddle.x.len(), saddle.y.len());
         if nx == 0 || ny == 0 {
-            return Err(Error::EmptySet {
-                why: format!("a problem of dimensions {nx} and {ny}"),
-            });
+            return Err(Error::EmptySet { why: format!("a problem of dimensions {nx} and {ny}") });
         }
         for (what, expected, part) in [
             ("hx", nx, &hx),
@@ -217,15 +199,7 @@ impl QuadraticBilinear {
         }
         let coupling = spectral_norm(&b, ny, nx)?;
         let constants = BlockConstants::all(largest(&hx), coupling, largest(&hy), smallest(&hy));
-        Ok(QuadraticBilinear {
-            hx,
-            hy,
-            b,
-            cx,
-            cy,
-            saddle,
-            constants,
-        })
+        Ok(QuadraticBilinear { hx, hy, b, cx, cy, saddle, constants })
     }
 
     /// The saddle point.
@@ -238,11 +212,7 @@ impl QuadraticBilinear {
     fn row(&self, j: usize, x: &[f64]) -> f64 {
         let nx = x.len();
         let row = &self.b[j * nx..(j + 1) * nx];
-        row.iter()
-            .zip(x)
-            .zip(&self.saddle.x)
-            .map(|((b, x), s)| b * (x - s))
-            .sum()
+        row.iter().zip(x).zip(&self.saddle.x).map(|((b, x), s)| b * (x - s)).sum()
     }
 
     /// The primal-dual gap `max_y' f(x, y') - min_x' f(x', y)`, exactly, from two projections.
@@ -266,16 +236,12 @@ impl QuadraticBilinear {
         // max over y' of <B (x - x*) - c_y, y'> - mu_y/2 |y' - y*|^2
         let mut slope: Vec<f64> = (0..y.len()).map(|j| self.cy[j] - self.row(j, x)).collect();
         let mut response_y = vec![0.0; y.len()];
-        y_set
-            .oracle()
-            .prox(&slope, &self.saddle.y, self.hy[0], &mut response_y)?;
+        y_set.oracle().prox(&slope, &self.saddle.y, self.hy[0], &mut response_y)?;
         // min over x' of <B^T (y - y*) + c_x, x'> + mu_x/2 |x' - x*|^2
         slope = self.slope_x(y);
         let mut response_x = vec![0.0; x.len()];
         if self.hx[0] > 0.0 {
-            x_set
-                .oracle()
-                .prox(&slope, &self.saddle.x, self.hx[0], &mut response_x)?;
+            x_set.oracle().prox(&slope, &self.saddle.x, self.hx[0], &mut response_x)?;
         } else {
             x_set.oracle().lmo(&slope, &mut response_x)?;
         }
@@ -346,10 +312,7 @@ impl SaddleProblem for QuadraticBilinear {
             value += 0.5 * self.hx[i] * d * d;
             rounding += self.hx[i] * error * (d.abs() + error);
         }
-        Measured {
-            value,
-            rounding: rounding + 4.0 * f64::EPSILON * value,
-        }
+        Measured { value, rounding: rounding + 4.0 * f64::EPSILON * value }
     }
 
     fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
@@ -362,10 +325,7 @@ impl SaddleProblem for QuadraticBilinear {
             size += (coupling.abs() + (self.hy[j] * middle).abs() + self.cy[j].abs())
                 * (to[j] - from[j]).abs();
         }
-        Measured {
-            value,
-            rounding: 4.0 * f64::EPSILON * size,
-        }
+        Measured { value, rounding: 4.0 * f64::EPSILON * size }
     }
 
     fn constants(&self) -> BlockConstants {
@@ -432,15 +392,7 @@ impl QuadraticSum {
             let length = norm(d);
             d.iter_mut().for_each(|v| *v /= length);
         }
-        Ok(QuadraticSum {
-            base,
-            population,
-            noise,
-            drift,
-            n,
-            dx,
-            dy,
-        })
+        Ok(QuadraticSum { base, population, noise, drift, n, dx, dy })
     }
 
     /// The problem that is the mean.
@@ -519,14 +471,7 @@ impl Sampled for QuadraticSum {
     }
 
     fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
-        self.base.grad_image(
-            Seen {
-                image: x,
-                cache: &[],
-            },
-            y,
-            out,
-        );
+        self.base.grad_image(Seen { image: x, cache: &[] }, y, out);
         let s = self.mean_weight(batch);
         let nx = x.len();
         for i in 0..nx {
@@ -540,14 +485,7 @@ impl Sampled for QuadraticSum {
     }
 
     fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
-        self.base.grad_y(
-            Seen {
-                image: x,
-                cache: &[],
-            },
-            y,
-            out,
-        );
+        self.base.grad_y(Seen { image: x, cache: &[] }, y, out);
         let s = self.mean_weight(batch);
         let nx = x.len();
         for j in 0..y.len() {

@@ -34,10 +34,7 @@ pub fn write_atomically(
 
 fn name_beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{} names no file", path.display()),
-        )
+        io::Error::new(io::ErrorKind::InvalidInput, format!("{} names no file", path.display()))
     })?;
     let mut beside = std::ffi::OsString::from(".");
     beside.push(name);
@@ -48,9 +45,7 @@ fn name_beside(path: &Path) -> io::Result<PathBuf> {
 fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut file = io::BufWriter::new(File::create(path)?);
     write(&mut file)?;
-    file.into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .sync_all()
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// Makes the rename itself durable, where the platform can.

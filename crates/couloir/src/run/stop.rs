@@ -101,10 +101,7 @@ impl StopRules {
             if let Some(v) = value
                 && !(v > 0.0)
             {
-                return Err(Error::Setting {
-                    name,
-                    why: format!("must be above zero, got {v}"),
-                });
+                return Err(Error::Setting { name, why: format!("must be above zero, got {v}") });
             }
         }
         if self.evaluate_every == 0 {
@@ -119,10 +116,7 @@ impl StopRules {
     pub(super) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
         if self.gap.is_some_and(|tol| gap <= tol) {
             Some(Status::Solved)
-        } else if self
-            .relative_gap
-            .is_some_and(|tol| gap <= tol * first_gap && gap.is_finite())
-        {
+        } else if self.relative_gap.is_some_and(|tol| gap <= tol * first_gap && gap.is_finite()) {
             Some(Status::SolvedRelative)
         } else {
             None
@@ -130,11 +124,7 @@ impl StopRules {
     }
 
     pub(super) fn spent(&self, iterations: u64, seconds: f64, ledger: &Ledger) -> Option<Status> {
-        if self
-            .cancel
-            .as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
-        {
+        if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Some(Status::Cancelled);
         }
         if self.iterations.is_some_and(|limit| iterations >= limit) {
@@ -143,10 +133,8 @@ impl StopRules {
         if self.seconds.is_some_and(|limit| seconds >= limit) {
             return Some(Status::TimeLimit);
         }
-        let over = self
-            .limits
-            .iter()
-            .find(|(counter, limit)| ledger.method.get(*counter) >= *limit);
+        let over =
+            self.limits.iter().find(|(counter, limit)| ledger.method.get(*counter) >= *limit);
         over.map(|(counter, _)| Status::OracleLimit(*counter))
     }
 }
@@ -162,10 +150,7 @@ const PATIENCE: u64 = 200;
 
 impl Stall {
     pub fn new(iteration: u64) -> Self {
-        Stall {
-            mark: f64::INFINITY,
-            since: iteration,
-        }
+        Stall { mark: f64::INFINITY, since: iteration }
     }
 
     pub fn check(&mut self, point: &TracePoint) -> bool {

@@ -75,9 +75,7 @@ impl Cgs {
     /// `M = ceil(sqrt(24 L / mu))`, the steps of a round.
     #[must_use]
     pub fn steps_per_round(&self) -> u64 {
-        (24.0 * self.smoothness / self.strong_convexity)
-            .sqrt()
-            .ceil() as u64
+        (24.0 * self.smoothness / self.strong_convexity).sqrt().ceil() as u64
     }
 
     /// `eta_{t,k} = 8 L delta_0 2^-t / (mu M k)`.
@@ -167,9 +165,5 @@ impl Cgs {
 
 /// `ceil(log2(delta_0 / eps))`, at least 0.
 fn rounds_to(delta_0: f64, eps: f64) -> u64 {
-    if delta_0 <= eps {
-        0
-    } else {
-        (delta_0 / eps).log2().ceil() as u64
-    }
+    if delta_0 <= eps { 0 } else { (delta_0 / eps).log2().ceil() as u64 }
 }

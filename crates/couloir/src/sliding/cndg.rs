@@ -16,10 +16,7 @@ impl Cndg {
     /// Scratch for points with `dim` coordinates.
     #[must_use]
     pub fn new(dim: usize) -> Self {
-        Cndg {
-            gradient: vec![0.0; dim],
-            vertex: vec![0.0; dim],
-        }
+        Cndg { gradient: vec![0.0; dim], vertex: vec![0.0; dim] }
     }
 }
 
@@ -45,13 +42,7 @@ pub fn cndg<O: Oracle + ?Sized>(
     scratch: &mut Cndg,
     out: &mut [f64],
 ) -> Result<SlideReport> {
-    let SlideTask {
-        r,
-        q,
-        beta,
-        eta,
-        budget,
-    } = *task;
+    let SlideTask { r, q, beta, eta, budget } = *task;
     let Cndg { gradient, vertex } = scratch;
     out.copy_from_slice(q);
     let mut report = SlideReport {
@@ -97,7 +88,5 @@ pub fn cndg<O: Oracle + ?Sized>(
 /// The size of what is added up in `<r + beta (u - q), u>`, whose rounding limits `tau`.
 fn gradient_rounding(r: &[f64], u: &[f64], q: &[f64], beta: f64) -> f64 {
     let norm_u = norm_squared(u).sqrt();
-    dot(r, u)
-        .abs()
-        .max(beta * norm_u * norm_squared(q).sqrt().max(norm_u) * f64::EPSILON)
+    dot(r, u).abs().max(beta * norm_u * norm_squared(q).sqrt().max(norm_u) * f64::EPSILON)
 }

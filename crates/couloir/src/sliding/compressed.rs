@@ -76,13 +76,7 @@ impl Compressed {
         task: &SlideTask<'_>,
         out: &mut [f64],
     ) -> Result<Option<SlideReport>> {
-        let SlideTask {
-            r,
-            q,
-            beta,
-            eta,
-            budget,
-        } = *task;
+        let SlideTask { r, q, beta, eta, budget } = *task;
         check_finite("r of CndG", r)?;
         check_finite("q of CndG", q)?;
         let (size_r, size_q) = (max_abs(r), max_abs(q));
@@ -90,13 +84,7 @@ impl Compressed {
         if !(safe(size_r) && safe(size_q) && safe(beta * self.radius) && safe(beta * size_q)) {
             return Ok(None);
         }
-        let Compressed {
-            thin,
-            radius,
-            small,
-            anchor_r,
-            anchor_q,
-        } = self;
+        let Compressed { thin, radius, small, anchor_r, anchor_q } = self;
         let (thin, radius) = (*thin, *radius);
         let mut report = SlideReport {
             gap: f64::INFINITY,
@@ -113,12 +101,7 @@ impl Compressed {
         let first = small.first_minimum(radius, dot(r, q), thin.rounding())?;
         if first <= eta {
             out.copy_from_slice(q);
-            report = SlideReport {
-                gap: first,
-                lo_calls: 1,
-                state: SlideState::Reached,
-                ..report
-            };
+            report = SlideReport { gap: first, lo_calls: 1, state: SlideState::Reached, ..report };
             return Ok(Some(report));
         }
         small.anchor_center(thin, r, q);
@@ -148,12 +131,7 @@ impl Compressed {
                 anchor_q.clear();
                 anchor_q.extend_from_slice(out);
                 anchor_r.clear();
-                anchor_r.extend(
-                    r.iter()
-                        .zip(q)
-                        .zip(&*out)
-                        .map(|((r, q), o)| r + beta * (o - q)),
-                );
+                anchor_r.extend(r.iter().zip(q).zip(&*out).map(|((r, q), o)| r + beta * (o - q)));
                 anchored = true;
                 infeasible = 0.0;
                 small.anchor_gradient(thin, anchor_r);
@@ -186,11 +164,7 @@ fn base<'a>(
     anchor_q: &'a [f64],
     task: &SlideTask<'a>,
 ) -> (&'a [f64], &'a [f64]) {
-    if anchored {
-        (anchor_r, anchor_q)
-    } else {
-        (task.r, task.q)
-    }
+    if anchored { (anchor_r, anchor_q) } else { (task.r, task.q) }
 }
 
 /// A linear minimisation as CndG sees it.
@@ -301,14 +275,7 @@ impl Small {
             thin.gram(q, &mut self.qq);
             thin.cross(q, r, &mut self.qr);
         }
-        let Small {
-            ss,
-            sr,
-            sq,
-            a_matrix,
-            b_matrix,
-            ..
-        } = self;
+        let Small { ss, sr, sq, a_matrix, b_matrix, .. } = self;
         for m in [ss, sr, sq, a_matrix, b_matrix] {
             m.fill(0.0);
         }
@@ -328,17 +295,7 @@ impl Small {
     fn form_gradient_gram(&mut self, beta: f64) {
         let h = self.h;
         let shift = beta * self.q_missing;
-        let Small {
-            rr,
-            qq,
-            qr,
-            ss,
-            sr,
-            sq,
-            gram,
-            half,
-            ..
-        } = self;
+        let Small { rr, qq, qr, ss, sr, sq, gram, half, .. } = self;
         for i in 0..h * h {
             half[i] = 0.5 * (rr[i] + beta * beta * ss[i] + shift * shift * qq[i])
                 + (beta * sr[i] - shift * qr[i] - beta * shift * sq[i]);
@@ -355,31 +312,14 @@ impl Small {
     fn find_top_vector(&mut self, exact: bool) -> Result<()> {
         let h = self.h;
         if !exact {
-            let Small {
-                u,
-                start,
-                random,
-                gram,
-                lanczos,
-                ..
-            } = self;
+            let Small { u, start, random, gram, lanczos, .. } = self;
             for ((s, u), x) in start.iter_mut().zip(&*u).zip(&*random) {
                 *s = u + x;
             }
             let length = norm(start);
             scale(1.0 / length, start);
-            let stop = Stop {
-                tolerance: EIGENPAIR_TOLERANCE,
-                max_steps: h,
-                every: 2,
-            };
-            let found = lanczos.run(
-                start,
-                &stop,
-                |x, y| columns_times(gram, x, y),
-                |_, _| true,
-                u,
-            );
+            let stop = Stop { tolerance: EIGENPAIR_TOLERANCE, max_steps: h, every: 2 };
+            let found = lanczos.run(start, &stop, |x, y| columns_times(gram, x, y), |_, _| true, u);
             self.lambda = found.theta;
             if found.residual <= EIGENPAIR_TOLERANCE * found.theta {
                 return Ok(());
@@ -396,20 +336,7 @@ impl Small {
         let h = self.h;
         let shift = beta * self.q_missing;
         let weight = self.q_weight;
-        let Small {
-            rr,
-            qq,
-            qr,
-            ss,
-            sr,
-            sq,
-            u,
-            gr,
-            gq,
-            gs,
-            row,
-            ..
-        } = self;
+        let Small { rr, qq, qr, ss, sr, sq, u, gr, gq, gs, row, .. } = self;
         // r G^T u = (r r^T) u + beta (S r^T)^T u - beta b (q r^T)^T u
         columns_times(rr, u, gr);
         add_columns_times(beta, sr, u, row, gr);
@@ -432,11 +359,7 @@ impl Small {
         let inner = with_r + beta * with_s - shift * with_q;
         let length_squared = (weight * with_q + with_s).max(0.0);
         // <q_t, p> = -(radius/sigma) u^T q_t G^T u
-        let slope = if sigma > 0.0 {
-            radius * (weight * in_q + in_s) / sigma
-        } else {
-            0.0
-        };
+        let slope = if sigma > 0.0 { radius * (weight * in_q + in_s) / sigma } else { 0.0 };
         let tau = inner + radius * sigma;
         let distance_squared = (length_squared + 2.0 * slope + radius * radius).max(0.0);
 
@@ -451,9 +374,7 @@ impl Small {
         let center = qq.sqrt();
         let own = rounding * parts * (weight * center + ss.sqrt());
         let terms = gradient * distance_squared.sqrt();
-        let sums = with_r
-            .abs()
-            .max(beta * length * center.max(length) * f64::EPSILON);
+        let sums = with_r.abs().max(beta * length * center.max(length) * f64::EPSILON);
         Minimum {
             tau,
             sigma,
@@ -473,19 +394,7 @@ impl Small {
         let keep = 1.0 - theta;
         let atom = theta * radius / sigma;
         let shift = beta * self.q_missing;
-        let Small {
-            ss,
-            sr,
-            sq,
-            a_matrix,
-            b_matrix,
-            u,
-            gr,
-            gq,
-            gs,
-            row,
-            ..
-        } = self;
+        let Small { ss, sr, sq, a_matrix, b_matrix, u, gr, gq, gs, row, .. } = self;
         // S S^T: p p^T = radius^2 u u^T and S p^T = -(radius/sigma) (S G^T u) u^T.
         let own = theta * theta * radius * radius;
         for ((i, m), g) in ss.chunks_exact_mut(u.len()).enumerate().zip(&*gs) {
@@ -579,41 +488,23 @@ mod tests {
         let (h, d, radius) = (3, 20, 10.0);
         let r: Vec<f64> = (0..h * d).map(|i| (0.37 * (i * i) as f64).sin()).collect();
         let q: Vec<f64> = (0..h * d).map(|i| 0.1 * (0.11 * i as f64).cos()).collect();
-        let task = SlideTask {
-            r: &r,
-            q: &q,
-            beta: 10.0,
-            eta: 1e-8,
-            budget: 200_000,
-        };
+        let task = SlideTask { r: &r, q: &q, beta: 10.0, eta: 1e-8, budget: 200_000 };
         let thin = Thin::new(h, d);
         let mut compressed = Compressed::new(thin, radius);
         let mut out = vec![0.0; h * d];
-        let report = compressed
-            .slide(&task, &mut out)
-            .expect("finite input")
-            .expect("ordinary magnitudes");
+        let report =
+            compressed.slide(&task, &mut out).expect("finite input").expect("ordinary magnitudes");
         assert_eq!(report.state, SlideState::Reached, "{report:?}");
         assert!(!compressed.anchor_r.is_empty(), "{report:?}");
-        let gradient: Vec<f64> = (0..h * d)
-            .map(|i| r[i] + task.beta * (out[i] - q[i]))
-            .collect();
-        let sigma = thin
-            .view(&gradient)
-            .singular_values()
-            .expect("a small matrix")[0];
+        let gradient: Vec<f64> = (0..h * d).map(|i| r[i] + task.beta * (out[i] - q[i])).collect();
+        let sigma = thin.view(&gradient).singular_values().expect("a small matrix")[0];
         let gap = dot(&gradient, &out) + radius * sigma;
         // Above the truth, by no more than the part that rounding may have.
         assert!(
             (gap..=(1.0 + 2.0 * GAP_ROUNDING) * gap).contains(&report.gap),
             "{gap:e} {report:?}"
         );
-        let nuclear: f64 = thin
-            .view(&out)
-            .singular_values()
-            .expect("a small matrix")
-            .iter()
-            .sum();
+        let nuclear: f64 = thin.view(&out).singular_values().expect("a small matrix").iter().sum();
         assert!(nuclear <= radius * (1.0 + 1e-12));
     }
 

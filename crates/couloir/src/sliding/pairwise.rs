@@ -136,10 +136,7 @@ impl Pairwise {
     fn start(&mut self, task: &SlideTask<'_>, u: &mut [f64]) -> Result<()> {
         let n = u.len();
         if u32::try_from(n).is_err() {
-            let why = format!(
-                "pairwise sliding takes at most {} coordinates, got {n}",
-                u32::MAX
-            );
+            let why = format!("pairwise sliding takes at most {} coordinates, got {n}", u32::MAX);
             return Err(Error::Setting { name: "dim", why });
         }
         u.copy_from_slice(task.q);
@@ -206,10 +203,7 @@ impl Pairwise {
     /// than the best vertex.)
     fn keys(&self, task: &SlideTask<'_>, u: &[f64], k: usize) -> (f64, f64) {
         if k == u.len() {
-            return (
-                f64::INFINITY,
-                if self.slack > 0.0 { 0.0 } else { f64::INFINITY },
-            );
+            return (f64::INFINITY, if self.slack > 0.0 { 0.0 } else { f64::INFINITY });
         }
         let g = self.gradient(task, u, k);
         let toward = match self.hull {
@@ -238,11 +232,7 @@ impl Pairwise {
     /// What site `k` adds to the gap, against the reference slope.
     fn share(&self, u: &[f64], k: usize) -> f64 {
         let mass = self.mass(u, k);
-        if mass > 0.0 {
-            mass * (-self.away.keys[k] - self.reference)
-        } else {
-            0.0
-        }
+        if mass > 0.0 { mass * (-self.away.keys[k] - self.reference) } else { 0.0 }
     }
 
     /// The gap as the running sum has it.
@@ -256,13 +246,8 @@ impl Pairwise {
         let missing = self.total - accurate_sum(u.iter().map(|u| u.abs())) - self.slack;
         if missing.abs() > MASS_NOISE * self.total {
             let sites = self.away.keys.len();
-            let heaviest = (0..sites).fold(0, |b, k| {
-                if self.mass(u, k) > self.mass(u, b) {
-                    k
-                } else {
-                    b
-                }
-            });
+            let heaviest =
+                (0..sites).fold(0, |b, k| if self.mass(u, k) > self.mass(u, b) { k } else { b });
             match u.get_mut(heaviest) {
                 Some(u) => *u += missing * u.signum(),
                 None => self.slack = (self.slack + missing).max(0.0),
@@ -274,14 +259,8 @@ impl Pairwise {
         if self.weighted.is_finite() {
             Ok(self.weighted)
         } else {
-            let why = format!(
-                "the gap overflows (beta {:e}, total {:e})",
-                task.beta, self.total
-            );
-            Err(Error::Numerical {
-                what: "pairwise sliding",
-                why,
-            })
+            let why = format!("the gap overflows (beta {:e}, total {:e})", task.beta, self.total);
+            Err(Error::Numerical { what: "pairwise sliding", why })
         }
     }
 
@@ -317,21 +296,13 @@ impl Pairwise {
             from = to;
             to = origin;
         }
-        let slope_to = if to == origin {
-            0.0
-        } else {
-            self.toward.keys[to]
-        };
+        let slope_to = if to == origin { 0.0 } else { self.toward.keys[to] };
         let difference = -self.away.keys[from] - slope_to;
         let noise = NOISE * (self.parts(task, u, from) + self.parts(task, u, to));
         if difference.is_nan() || difference <= noise {
             return Step::LostInRounding;
         }
-        let moving_coordinates = if from == origin || to == origin {
-            1.0
-        } else {
-            2.0
-        };
+        let moving_coordinates = if from == origin || to == origin { 1.0 } else { 2.0 };
         let wanted = difference / (moving_coordinates * task.beta);
         let available = self.mass(u, from);
         let emptied = wanted >= available;
@@ -342,11 +313,7 @@ impl Pairwise {
         let held = self.mass(u, to);
         let filled = held + amount;
         let leaves = if to == origin { amount } else { filled - held };
-        let left = if emptied {
-            0.0
-        } else {
-            (available - leaves).max(0.0)
-        };
+        let left = if emptied { 0.0 } else { (available - leaves).max(0.0) };
         if left == available && filled == held {
             return Step::LostInRounding;
         }
@@ -412,11 +379,7 @@ impl Tournament {
 
     fn game(&self, node: usize) -> u32 {
         let (a, b) = (self.winners[2 * node], self.winners[2 * node + 1]);
-        if self.keys[b as usize] < self.keys[a as usize] {
-            b
-        } else {
-            a
-        }
+        if self.keys[b as usize] < self.keys[a as usize] { b } else { a }
     }
 
     fn set(&mut self, k: usize, key: f64) {
@@ -448,11 +411,7 @@ pub(crate) fn accurate_sum(values: impl Iterator<Item = f64>) -> f64 {
     let mut lost = 0.0;
     for v in values {
         let next = sum + v;
-        lost += if sum.abs() >= v.abs() {
-            (sum - next) + v
-        } else {
-            (v - next) + sum
-        };
+        lost += if sum.abs() >= v.abs() { (sum - next) + v } else { (v - next) + sum };
         sum = next;
     }
     if lost.is_finite() { sum + lost } else { sum }
@@ -471,11 +430,7 @@ mod tests {
             for turn in 0..500usize {
                 let key = ((turn * 7919) % 31) as f64;
                 tournament.set((turn * 104_729) % sites, key);
-                let smallest = tournament
-                    .keys
-                    .iter()
-                    .copied()
-                    .fold(f64::INFINITY, f64::min);
+                let smallest = tournament.keys.iter().copied().fold(f64::INFINITY, f64::min);
                 assert_eq!(tournament.best_key(), smallest);
             }
         }
@@ -484,9 +439,6 @@ mod tests {
     #[test]
     fn accurate_sums_keep_what_plain_ones_lose() {
         assert_eq!(accurate_sum([1e16, 1.0, 1.0, -1e16].into_iter()), 2.0);
-        assert_eq!(
-            accurate_sum([f64::MAX, f64::MAX].into_iter()),
-            f64::INFINITY
-        );
+        assert_eq!(accurate_sum([f64::MAX, f64::MAX].into_iter()), f64::INFINITY);
     }
 }

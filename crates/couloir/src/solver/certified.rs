@@ -167,14 +167,8 @@ impl<'a> Certified<'a> {
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
             improver,
-            trial_x: PointX {
-                x: Vec::new(),
-                ..x.clone()
-            },
-            z: PointX {
-                x: Vec::new(),
-                ..x.clone()
-            },
+            trial_x: PointX { x: Vec::new(), ..x.clone() },
+            z: PointX { x: Vec::new(), ..x.clone() },
             v: Imaged::of(&x),
             trial_v: Imaged::of(&x),
             y_hat: y.clone(),
@@ -232,18 +226,13 @@ impl<'a> Certified<'a> {
     /// How well the inner y-solve must do for (a) to be decided.
     fn response_accuracy(&self, k: f64) -> f64 {
         let from_gap = 1e-2 * self.best.certificate.gap / k;
-        if self.lhat > 0.0 {
-            (self.eps_target(k) / 64.0).min(from_gap)
-        } else {
-            from_gap
-        }
+        if self.lhat > 0.0 { (self.eps_target(k) / 64.0).min(from_gap) } else { from_gap }
     }
 
     fn respond_to_trial(&mut self, k: f64) -> Result<Response> {
         let accuracy = self.response_accuracy(k);
         self.y_hat.copy_from_slice(&self.y);
-        self.responder
-            .respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
+        self.responder.respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
     }
 
     /// `v_r = argmin <g, u> + alpha/2 |u - v_{k-1}|^2` with condition (b) at `zeta_k`; returns the `zeta`
@@ -255,13 +244,7 @@ impl<'a> Certified<'a> {
         }
         let eta = (self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)))
             .min(0.05 * self.best.certificate.gap);
-        let task = SlideTask {
-            r: g,
-            q: v,
-            beta: alpha,
-            eta,
-            budget: self.inner_budget,
-        };
+        let task = SlideTask { r: g, q: v, beta: alpha, eta, budget: self.inner_budget };
         let slide = self.oracles.slide(Block::X, &task, out)?;
         if slide.state == SlideState::OutOfBudget {
             return Ok(Err(Step::InnerBudget(Block::X)));
@@ -272,21 +255,13 @@ impl<'a> Certified<'a> {
     /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x` (its image
     /// alone), `y` and `trial_v`.
     fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
-        combine(
-            1.0 - gamma,
-            &self.x.image,
-            gamma,
-            &self.v.image,
-            &mut self.z.image,
-        );
+        combine(1.0 - gamma, &self.x.image, gamma, &self.v.image, &mut self.z.image);
         self.oracles.prepare(&mut self.z);
 
         // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
         let accuracy = self.response_accuracy(k);
         self.y.copy_from_slice(&self.y_hat);
-        let response = self
-            .responder
-            .respond(&mut self.oracles, &self.z, accuracy, &mut self.y)?;
+        let response = self.responder.respond(&mut self.oracles, &self.z, accuracy, &mut self.y)?;
         if response.state == SlideState::OutOfBudget {
             return Ok(Err(Step::InnerBudget(Block::Y)));
         }
@@ -304,30 +279,17 @@ impl<'a> Certified<'a> {
                 Ok(zeta) => zeta,
                 Err(step) => return Ok(Err(step)),
             };
-            self.oracles
-                .image(&self.trial_v.x, &mut self.trial_v.image)?;
+            self.oracles.image(&self.trial_v.x, &mut self.trial_v.image)?;
             let (v, trial_v) = (&self.v, &self.trial_v);
-            combine(
-                1.0 - gamma,
-                &self.x.image,
-                gamma,
-                &trial_v.image,
-                &mut self.trial_x.image,
-            );
+            combine(1.0 - gamma, &self.x.image, gamma, &trial_v.image, &mut self.trial_x.image);
             self.oracles.prepare(&mut self.trial_x);
 
             // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
             let (slope, square) = dot_difference(&self.gradient, &trial_v.x, &v.x);
-            let bend = self
-                .oracles
-                .bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
+            let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             let excess = bend.value - allowed;
-            let needed = if allowed > 0.0 {
-                self.lhat * bend.value / allowed
-            } else {
-                0.0
-            };
+            let needed = if allowed > 0.0 { self.lhat * bend.value / allowed } else { 0.0 };
             if excess > bend.rounding {
                 ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
                 self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
@@ -348,14 +310,7 @@ impl<'a> Certified<'a> {
                 let g = &self.gradient;
                 let at_x = (1.0 - gamma) * dot(g, &self.x.x) + gamma * dot(g, &self.trial_v.x);
                 let constant = value - bend.value - at_x;
-                return Ok(Ok(Accepted {
-                    upper: value + eps,
-                    constant,
-                    eps,
-                    zeta,
-                    chi,
-                    needed,
-                }));
+                return Ok(Ok(Accepted { upper: value + eps, constant, eps, zeta, chi, needed }));
             }
             // the curvature of max_y f along the step, which Lhat stands for
             let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
@@ -425,13 +380,7 @@ impl<'a> Certified<'a> {
     /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
     /// Returns the rounding that the lower bounds were charged with.
     fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<f64> {
-        let Accepted {
-            constant,
-            eps,
-            zeta,
-            chi,
-            ..
-        } = accepted;
+        let Accepted { constant, eps, zeta, chi, .. } = accepted;
         let weight = k * (k + 1.0) * (k + 2.0);
         self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
         self.bounds.schedule =
@@ -443,10 +392,7 @@ impl<'a> Certified<'a> {
         let Certified { oracles, best, .. } = self;
         let (gradient, slope, vertex) = (&self.gradient, &self.minorant_slope, &mut self.vertex);
         let (single, average) = oracles.certifying(|o| -> Result<_> {
-            Ok((
-                o.lmo(Block::X, gradient, vertex)?,
-                o.lmo(Block::X, slope, vertex)?,
-            ))
+            Ok((o.lmo(Block::X, gradient, vertex)?, o.lmo(Block::X, slope, vertex)?))
         })?;
         let rounding = 8.0 * f64::EPSILON * (upper.abs() + (upper - constant).abs());
         let lower_single = constant + single.lower - rounding;
@@ -505,11 +451,7 @@ impl Algorithm for Certified<'_> {
     }
 
     fn best(&self) -> (&[f64], &[f64]) {
-        let x = if self.best.x_is_current {
-            &self.x.x
-        } else {
-            &self.best.x.x
-        };
+        let x = if self.best.x_is_current { &self.x.x } else { &self.best.x.x };
         (x, &self.best.y)
     }
 

@@ -50,11 +50,7 @@ impl Improver {
             trial: vec![0.0; m],
             slope: vec![0.0; m],
             gram: vec![0.0; m * m],
-            point: PointX {
-                x: Vec::new(),
-                image: like.image.clone(),
-                cache: like.cache.clone(),
-            },
+            point: PointX { x: Vec::new(), image: like.image.clone(), cache: like.cache.clone() },
             grad_image: vec![0.0; like.image.len()],
             response: vec![0.0; dim_y],
             wait: 0,
@@ -119,9 +115,8 @@ impl Improver {
             // the small solve is ill-conditioned, and only convex combinations stay in the set
             let total: f64 = self.trial[..m].iter().sum();
             self.trial[..m].iter_mut().for_each(|w| *w /= total);
-            let predicted: f64 = (0..m)
-                .map(|j| self.slope[j] * (self.trial[j] - self.weights[j]))
-                .sum();
+            let predicted: f64 =
+                (0..m).map(|j| self.slope[j] * (self.trial[j] - self.weights[j])).sum();
             if -predicted <= 1e-3 * WORTH * gap {
                 break;
             }
@@ -186,11 +181,7 @@ impl Improver {
         for i in 0..m {
             for j in 0..=i {
                 let (a, b) = (self.image(i, x_old, v_new), self.image(j, x_old, v_new));
-                let value = if j == 0 {
-                    0.0
-                } else {
-                    dot_of_differences(a, b, origin)
-                };
+                let value = if j == 0 { 0.0 } else { dot_of_differences(a, b, origin) };
                 self.gram[i * m + j] = value;
                 self.gram[j * m + i] = value;
             }
@@ -225,10 +216,7 @@ impl Improver {
         let mut sum = 0.0;
         for i in 0..m {
             for j in 0..m {
-                let (di, dj) = (
-                    self.trial[i] - self.weights[i],
-                    self.trial[j] - self.weights[j],
-                );
+                let (di, dj) = (self.trial[i] - self.weights[i], self.trial[j] - self.weights[j]);
                 sum += di * dj * self.gram[i * m + j];
             }
         }
@@ -238,9 +226,7 @@ impl Improver {
     /// A scale at which the model's minimiser lies about as far away as the best vertex.
     fn first_scale(&mut self, m: usize) -> f64 {
         let at: f64 = (0..m).map(|j| self.slope[j] * self.weights[j]).sum();
-        let best = (0..m)
-            .min_by(|&i, &j| self.slope[i].total_cmp(&self.slope[j]))
-            .unwrap_or(0);
+        let best = (0..m).min_by(|&i, &j| self.slope[i].total_cmp(&self.slope[j])).unwrap_or(0);
         self.trial.fill(0.0);
         self.trial[best] = 1.0;
         ((at - self.slope[best]) / self.square(m)).max(f64::MIN_POSITIVE)

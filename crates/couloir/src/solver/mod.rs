@@ -188,11 +188,7 @@ impl<'a> Solve<'a> {
         let mut solver = self.start()?;
         let outcome = run(&mut *solver, &self.rules, clock, observer)?;
         let (x, y) = solver.best();
-        Ok(Solution {
-            x: x.to_vec(),
-            y: y.to_vec(),
-            outcome,
-        })
+        Ok(Solution { x: x.to_vec(), y: y.to_vec(), outcome })
     }
 }
 

@@ -63,11 +63,7 @@ impl PrintedConstants {
         let constants = problem.constants();
         let l = constants.joint_smoothness(who)?;
         let kappa = l / constants.need_mu(who)?;
-        Ok(PrintedConstants {
-            l,
-            kappa,
-            diameter: x_set.diameter(),
-        })
+        Ok(PrintedConstants { l, kappa, diameter: x_set.diameter() })
     }
 
     /// `gamma_k = 3/(k+2)`.
@@ -216,13 +212,7 @@ impl Algorithm for Printed<'_> {
         let (gamma, alpha, zeta, eps_cgs) = (c.gamma(k), c.alpha(k), c.zeta(k), c.eps_cgs(k));
 
         // z_k = (1 - gamma_k) x_{k-1} + gamma_k v_{k-1}
-        combine(
-            1.0 - gamma,
-            &self.x.image,
-            gamma,
-            &self.v.image,
-            &mut self.z.image,
-        );
+        combine(1.0 - gamma, &self.x.image, gamma, &self.v.image, &mut self.z.image);
         self.oracles.prepare(&mut self.z);
 
         // Prox-step(f, x_{k-1}, y_{k-1}, z_k, v_{k-1}, gamma_k, alpha_k, zeta_k, eps_k)
@@ -230,16 +220,13 @@ impl Algorithm for Printed<'_> {
         for _ in 1..=c.rounds(k) {
             self.y_r.copy_from_slice(&self.y);
             let response =
-                self.responder
-                    .printed_cgs(&mut self.oracles, &self.x_r, eps_cgs, &mut self.y_r)?;
+                self.responder.printed_cgs(&mut self.oracles, &self.x_r, eps_cgs, &mut self.y_r)?;
             if response.state == SlideState::OutOfBudget {
                 return Ok(Step::InnerBudget(Block::Y));
             }
-            self.oracles
-                .grad_x(&self.z, &self.y_r, &mut self.gradient)?;
+            self.oracles.grad_x(&self.z, &self.y_r, &mut self.gradient)?;
             if self.exact_x {
-                self.oracles
-                    .prox(Block::X, &self.gradient, &self.v.x, alpha, &mut self.v_r.x)?;
+                self.oracles.prox(Block::X, &self.gradient, &self.v.x, alpha, &mut self.v_r.x)?;
             } else {
                 let task = SlideTask {
                     r: &self.gradient,
@@ -255,13 +242,7 @@ impl Algorithm for Printed<'_> {
             }
             self.oracles.image(&self.v_r.x, &mut self.v_r.image)?;
             combine(1.0 - gamma, &self.x.x, gamma, &self.v_r.x, &mut self.x_r.x);
-            combine(
-                1.0 - gamma,
-                &self.x.image,
-                gamma,
-                &self.v_r.image,
-                &mut self.x_r.image,
-            );
+            combine(1.0 - gamma, &self.x.image, gamma, &self.v_r.image, &mut self.x_r.image);
             self.oracles.prepare(&mut self.x_r);
         }
         std::mem::swap(&mut self.x, &mut self.x_r);
@@ -275,13 +256,7 @@ impl Algorithm for Printed<'_> {
     }
 
     fn evaluate(&mut self) -> Result<()> {
-        let Printed {
-            oracles,
-            x,
-            y_bar,
-            gap_scratch,
-            ..
-        } = self;
+        let Printed { oracles, x, y_bar, gap_scratch, .. } = self;
         let now = oracles.certifying(|o| fw_gap(o, x, y_bar, gap_scratch))?;
         if now.gap < self.best.gap {
             self.best = now;
@@ -311,10 +286,7 @@ impl Algorithm for Printed<'_> {
         if self.k == 0 {
             return Bounds::NONE;
         }
-        Bounds {
-            schedule: self.constants.bound(self.k),
-            ..Bounds::NONE
-        }
+        Bounds { schedule: self.constants.bound(self.k), ..Bounds::NONE }
     }
 
     fn ledger(&self) -> &Ledger {

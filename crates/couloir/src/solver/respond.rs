@@ -64,10 +64,7 @@ impl Responder {
                 let constants = oracles.problem.constants();
                 let who = "the inner y-solve by sliding";
                 let (l, mu) = (constants.need_lyy(who)?, constants.need_mu(who)?);
-                Way::Cgs {
-                    cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu),
-                    mu,
-                }
+                Way::Cgs { cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu), mu }
             }
         };
         let zeros = vec![0.0; oracles.problem.dim_y()];
@@ -94,10 +91,7 @@ impl Responder {
         match self.way {
             Way::BestResponse => {
                 let gap = oracles.best_response(at, y)?;
-                Ok(Response {
-                    gap,
-                    state: SlideState::Reached,
-                })
+                Ok(Response { gap, state: SlideState::Reached })
             }
             Way::ProxGradient => self.prox_gradient(oracles, at, accuracy, y),
             Way::Cgs { .. } => self.certified_cgs(oracles, at, accuracy, y),
@@ -128,29 +122,16 @@ impl Responder {
         y: &mut [f64],
     ) -> Result<Response> {
         let Way::Cgs { cgs, .. } = &mut self.way else {
-            return Ok(Response {
-                gap: f64::INFINITY,
-                state: SlideState::OutOfBudget,
-            });
+            return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
         };
         let (problem, oracle, counts) = oracles.split_y();
-        let mut negated = Negated {
-            problem,
-            at: at.seen(),
-        };
-        let goal = CgsGoal {
-            accuracy,
-            delta_0,
-            budget,
-        };
+        let mut negated = Negated { problem, at: at.seen() };
+        let goal = CgsGoal { accuracy, delta_0, budget };
         let report = cgs.minimise(&mut negated, oracle, goal, y)?;
         counts.grad_y += report.gradients;
         counts.lo_y += report.lo_calls;
         counts.operator_products += report.products;
-        Ok(Response {
-            gap: report.guarantee,
-            state: report.state,
-        })
+        Ok(Response { gap: report.guarantee, state: report.state })
     }
 
     /// CGS until the bound from strong concavity is below `accuracy`:
@@ -167,10 +148,7 @@ impl Responder {
         y: &mut [f64],
     ) -> Result<Response> {
         let Way::Cgs { ref cgs, mu } = self.way else {
-            return Ok(Response {
-                gap: f64::INFINITY,
-                state: SlideState::OutOfBudget,
-            });
+            return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
         };
         let kappa = cgs.smoothness / mu;
         let mut target = accuracy / (4.0 * kappa);
@@ -181,21 +159,12 @@ impl Responder {
             self.gradient.iter_mut().for_each(|g| *g = -*g);
             let spent = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y - spent_before;
             let budget = self.budget.saturating_sub(spent);
-            let task = SlideTask {
-                r: &self.gradient,
-                q: y,
-                beta: mu,
-                eta: accuracy / 4.0,
-                budget,
-            };
+            let task = SlideTask { r: &self.gradient, q: y, beta: mu, eta: accuracy / 4.0, budget };
             let slide = oracles.slide(Block::Y, &task, &mut self.next)?;
             let (slope, square) = dot_difference(&self.gradient, &self.next, y);
             let gap = slide.gap - (slope + 0.5 * mu * square);
-            let gap = if slide.state == SlideState::OutOfBudget {
-                f64::INFINITY
-            } else {
-                gap.max(0.0)
-            };
+            let gap =
+                if slide.state == SlideState::OutOfBudget { f64::INFINITY } else { gap.max(0.0) };
             let stuck = attempt > 0 && gap > 0.5 * best;
             best = best.min(gap);
             let state = if gap <= accuracy {
@@ -207,20 +176,14 @@ impl Responder {
             } else {
                 let response = self.cgs(oracles, at, target, Some(gap), budget, y)?;
                 if response.state == SlideState::OutOfBudget {
-                    return Ok(Response {
-                        gap,
-                        state: SlideState::OutOfBudget,
-                    });
+                    return Ok(Response { gap, state: SlideState::OutOfBudget });
                 }
                 target /= 8.0;
                 continue;
             };
             return Ok(Response { gap, state });
         }
-        Ok(Response {
-            gap: best,
-            state: SlideState::RoundingFloor,
-        })
+        Ok(Response { gap: best, state: SlideState::RoundingFloor })
     }
 
     /// Accelerated proximal gradient ascent with backtracking and restarts; the stopping test is the
@@ -234,10 +197,7 @@ impl Responder {
     ) -> Result<Response> {
         let mut gap = self.fw_gap_y(oracles, at, y)?;
         if gap <= accuracy {
-            return Ok(Response {
-                gap,
-                state: SlideState::Reached,
-            });
+            return Ok(Response { gap, state: SlideState::Reached });
         }
         if self.beta == 0.0 {
             self.beta = self.first_curvature(oracles, at, y)?;
@@ -250,13 +210,7 @@ impl Responder {
             oracles.grad_y(at, &self.ahead, &mut self.gradient)?;
             self.gradient.iter_mut().for_each(|g| *g = -*g);
             loop {
-                oracles.prox(
-                    Block::Y,
-                    &self.gradient,
-                    &self.ahead,
-                    self.beta,
-                    &mut self.next,
-                )?;
+                oracles.prox(Block::Y, &self.gradient, &self.ahead, self.beta, &mut self.next)?;
                 let (slope, square) = dot_difference(&self.gradient, &self.next, &self.ahead);
                 let change = oracles.change_y(at, &self.ahead, &self.next)?;
                 let bend = -change.value - slope;
@@ -268,9 +222,8 @@ impl Responder {
                 self.beta = (2.0 * bend / square).max(1.1 * self.beta);
             }
             // restart when the momentum points uphill
-            let uphill: f64 = (0..y.len())
-                .map(|i| (self.ahead[i] - self.next[i]) * (self.next[i] - y[i]))
-                .sum();
+            let uphill: f64 =
+                (0..y.len()).map(|i| (self.ahead[i] - self.next[i]) * (self.next[i] - y[i])).sum();
             momentum = if uphill > 0.0 { 1.0 } else { momentum };
             let following = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
             let push = (momentum - 1.0) / following;
@@ -279,24 +232,15 @@ impl Responder {
             y.copy_from_slice(&self.next);
             gap = self.fw_gap_y(oracles, at, y)?;
             if gap <= accuracy {
-                return Ok(Response {
-                    gap,
-                    state: SlideState::Reached,
-                });
+                return Ok(Response { gap, state: SlideState::Reached });
             }
             since_best = if gap < 0.9 * best { 0 } else { since_best + 1 };
             best = best.min(gap);
             if since_best > 60 {
-                return Ok(Response {
-                    gap,
-                    state: SlideState::RoundingFloor,
-                });
+                return Ok(Response { gap, state: SlideState::RoundingFloor });
             }
         }
-        Ok(Response {
-            gap,
-            state: SlideState::RoundingFloor,
-        })
+        Ok(Response { gap, state: SlideState::RoundingFloor })
     }
 
     fn fw_gap_y(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<f64> {

@@ -28,12 +28,7 @@ fn family(
         .seed(name.len() as u64)
         .build()
         .expect("a problem on sets with a projection");
-    Family {
-        name,
-        x_set,
-        y_set,
-        problem,
-    }
+    Family { name, x_set, y_set, problem }
 }
 
 /// Every pair of kinds of sets that matters, convex and strongly convex in x.
@@ -44,38 +39,10 @@ pub fn families() -> Vec<Family> {
     let l1 = |n: usize, r: f64| Box::new(L1Ball::new(n, r).expect("an l1 ball"));
     let nuclear = |h: usize, d: usize, r: f64| Box::new(NuclearBall::new(h, d, r).expect("a ball"));
     vec![
-        family(
-            "ball, simplex",
-            l2(6, 1.0),
-            simplex(8),
-            (0.0, 1.0),
-            1.0,
-            0.5,
-        ),
-        family(
-            "simplex, ball",
-            simplex(7),
-            l2(5, 0.8),
-            (0.3, 1.0),
-            0.9,
-            0.5,
-        ),
-        family(
-            "nuclear ball, simplex",
-            nuclear(4, 6, 1.5),
-            simplex(6),
-            (0.0, 1.0),
-            0.8,
-            0.5,
-        ),
-        family(
-            "nuclear ball, box",
-            nuclear(3, 5, 1.0),
-            cube(6),
-            (0.5, 1.0),
-            1.0,
-            0.5,
-        ),
+        family("ball, simplex", l2(6, 1.0), simplex(8), (0.0, 1.0), 1.0, 0.5),
+        family("simplex, ball", simplex(7), l2(5, 0.8), (0.3, 1.0), 0.9, 0.5),
+        family("nuclear ball, simplex", nuclear(4, 6, 1.5), simplex(6), (0.0, 1.0), 0.8, 0.5),
+        family("nuclear ball, box", nuclear(3, 5, 1.0), cube(6), (0.5, 1.0), 1.0, 0.5),
         family("l1 ball, box", l1(6, 1.2), cube(5), (0.0, 1.0), 1.1, 0.2),
         family("box, l1 ball", cube(6), l1(7, 1.0), (0.2, 1.0), 1.0, 0.2),
     ]
