@@ -3,7 +3,7 @@
 use super::{SlideReport, SlideState, SlideTask};
 use crate::domain::Oracle;
 use crate::error::Result;
-use crate::linalg::{dot, norm_squared};
+use crate::linalg::{dot_difference, norm};
 
 /// Scratch memory of [`cndg`] for one set.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub fn cndg<O: Oracle + ?Sized>(
     let SlideTask { r, q, beta, eta, budget } = *task;
     let Cndg { gradient, vertex } = scratch;
     out.copy_from_slice(q);
+    gradient.copy_from_slice(r);
+    let norm_q = norm(q);
     let mut report = SlideReport {
         gap: f64::INFINITY,
         lo_calls: 0,
@@ -52,41 +54,35 @@ pub fn cndg<O: Oracle + ?Sized>(
         state: SlideState::OutOfBudget,
     };
     while report.lo_calls < budget {
-        for i in 0..gradient.len() {
-            gradient[i] = r[i] + beta * (out[i] - q[i]);
-        }
         let minimum = oracle.lmo(gradient, vertex)?;
         report.lo_calls += 1;
         report.products += minimum.products;
-        let mut tau = 0.0;
-        let mut size = 0.0;
-        let mut distance = 0.0;
-        for i in 0..gradient.len() {
-            let d = out[i] - vertex[i];
-            tau += gradient[i] * d;
-            size += (gradient[i] * d).abs();
-            distance += d * d;
-        }
+        let (tau, distance) = dot_difference(gradient, out, vertex);
         report.gap = tau + (minimum.value - minimum.lower).max(0.0);
         if report.gap <= eta {
             report.state = SlideState::Reached;
             return Ok(report);
         }
-        let floor = 4.0 * f64::EPSILON * size.max(gradient_rounding(r, out, q, beta));
         let theta = (tau / (beta * distance)).min(1.0);
-        if tau <= floor || theta <= 0.0 || !theta.is_finite() {
+        // rounding of the gradient, whose parts may cancel, and of the sum; the latter is looked at
+        // only where tau is small beside its own parts
+        let apart = distance.sqrt();
+        let mut floor = beta * f64::EPSILON * (norm_q + apart) * apart;
+        if tau <= 1e-6 * (minimum.value.abs() + (minimum.value + tau).abs()) {
+            floor = floor.max(4.0 * f64::EPSILON * norm(gradient) * apart);
+        }
+        if !(theta > 0.0) || tau <= floor {
             report.state = SlideState::RoundingFloor;
             return Ok(report);
         }
+        if report.lo_calls == budget {
+            return Ok(report); // a last step would go unverified
+        }
+        // q_{t+1}, and with it the next gradient
         for i in 0..gradient.len() {
             out[i] += theta * (vertex[i] - out[i]);
+            gradient[i] = r[i] + beta * (out[i] - q[i]);
         }
     }
     Ok(report)
-}
-
-/// The size of what is added up in `<r + beta (u - q), u>`, whose rounding limits `tau`.
-fn gradient_rounding(r: &[f64], u: &[f64], q: &[f64], beta: f64) -> f64 {
-    let norm_u = norm_squared(u).sqrt();
-    dot(r, u).abs().max(beta * norm_u * norm_squared(q).sqrt().max(norm_u) * f64::EPSILON)
 }

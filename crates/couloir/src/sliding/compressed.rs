@@ -148,6 +148,9 @@ impl Compressed {
                 report.state = SlideState::RoundingFloor;
                 break;
             }
+            if report.lo_calls == budget {
+                break; // a last step would go unverified
+            }
             small.step(beta, radius, theta, at.sigma);
             infeasible = then_infeasible;
         }
