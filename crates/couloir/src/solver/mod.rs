@@ -2,6 +2,7 @@
 
 mod certified;
 mod improve;
+mod incumbent;
 mod printed;
 mod respond;
 

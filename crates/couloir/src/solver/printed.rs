@@ -2,8 +2,9 @@
 //! Theorem 1.
 
 use super::Inner;
+use super::incumbent::Incumbent;
 use super::respond::Responder;
-use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
+use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Result};
 use crate::linalg::{axpby, combine};
@@ -141,10 +142,7 @@ pub struct Printed<'a> {
     y_r: Vec<f64>,
     y_bar: Vec<f64>,
     gradient: Vec<f64>,
-    gap_scratch: GapScratch,
-    best: Certificate,
-    best_x: Vec<f64>,
-    best_y: Vec<f64>,
+    best: Incumbent,
 }
 
 impl<'a> Printed<'a> {
@@ -184,10 +182,7 @@ impl<'a> Printed<'a> {
             y_r: y.clone(),
             y_bar: y.clone(),
             gradient: vec![0.0; problem.dim_x()],
-            gap_scratch: GapScratch::new(problem.dim_x(), problem.dim_y()),
-            best: Certificate::NONE,
-            best_x: x.x.clone(),
-            best_y: y.clone(),
+            best: Incumbent::new(&x.x, &y),
             x,
             y,
             oracles,
@@ -256,22 +251,15 @@ impl Algorithm for Printed<'_> {
     }
 
     fn evaluate(&mut self) -> Result<()> {
-        let Printed { oracles, x, y_bar, gap_scratch, .. } = self;
-        let now = oracles.certifying(|o| fw_gap(o, x, y_bar, gap_scratch))?;
-        if now.gap < self.best.gap {
-            self.best = now;
-            self.best_x.copy_from_slice(&self.x.x);
-            self.best_y.copy_from_slice(&self.y_bar);
-        }
-        Ok(())
+        self.best.consider(&mut self.oracles, &self.x, &self.y_bar)
     }
 
     fn certificate(&self) -> &Certificate {
-        &self.best
+        &self.best.certificate
     }
 
     fn best(&self) -> (&[f64], &[f64]) {
-        (&self.best_x, &self.best_y)
+        (&self.best.x, &self.best.y)
     }
 
     fn current(&self) -> (&[f64], &[f64]) {

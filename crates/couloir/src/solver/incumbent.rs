@@ -1,0 +1,36 @@
+//! The best pair so far by its FW-gap, for methods that certify themselves in no other way.
+
+use crate::certificate::{Certificate, GapScratch, fw_gap};
+use crate::error::Result;
+use crate::problem::{Oracles, PointX};
+
+/// The best pair so far.
+pub(super) struct Incumbent {
+    pub certificate: Certificate,
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    scratch: GapScratch,
+}
+
+impl Incumbent {
+    /// Starts from a pair that is not certified yet.
+    pub fn new(x: &[f64], y: &[f64]) -> Self {
+        Incumbent {
+            certificate: Certificate::NONE,
+            x: x.to_vec(),
+            y: y.to_vec(),
+            scratch: GapScratch::new(x.len(), y.len()),
+        }
+    }
+
+    /// Evaluates the FW-gap of a pair, at the certificate's expense, and keeps the pair if it is better.
+    pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
+        let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
+        if now.gap < self.certificate.gap {
+            self.certificate = now;
+            self.x.copy_from_slice(&at.x);
+            self.y.copy_from_slice(y);
+        }
+        Ok(())
+    }
+}
