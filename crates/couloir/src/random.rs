@@ -47,14 +47,15 @@ impl Stream {
         self.rng.next_u64()
     }
 
-    /// A number below `n`, each as likely (by rejection).
+    /// A number below `n`, each as likely (Lemire's multiplication with rejection).
     pub fn below(&mut self, n: u64) -> u64 {
         let n = n.max(1);
-        let zone = u64::MAX - u64::MAX % n;
         loop {
-            let word = self.word();
-            if word < zone {
-                return word % n;
+            let product = u128::from(self.word()) * u128::from(n);
+            let low = product as u64;
+            // only the lowest 2^64 mod n values of `low` are one too many
+            if low >= n || low >= n.wrapping_neg() % n {
+                return (product >> 64) as u64;
             }
         }
     }

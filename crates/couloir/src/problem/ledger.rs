@@ -132,6 +132,27 @@ impl OracleCounts {
     }
 }
 
+impl std::ops::Add for OracleCounts {
+    type Output = OracleCounts;
+
+    fn add(self, other: OracleCounts) -> OracleCounts {
+        OracleCounts {
+            value: self.value + other.value,
+            grad_x: self.grad_x + other.grad_x,
+            grad_y: self.grad_y + other.grad_y,
+            best_response: self.best_response + other.best_response,
+            component_grads: self.component_grads + other.component_grads,
+            lo_x: self.lo_x + other.lo_x,
+            lo_y: self.lo_y + other.lo_y,
+            prox_x: self.prox_x + other.prox_x,
+            prox_y: self.prox_y + other.prox_y,
+            images: self.images + other.images,
+            operator_products: self.operator_products + other.operator_products,
+            passes: self.passes + other.passes,
+        }
+    }
+}
+
 /// Oracle calls: the method's own, and apart from them those spent on certificates alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ledger {

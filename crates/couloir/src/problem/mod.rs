@@ -18,9 +18,9 @@ pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
 pub use constants::BlockConstants;
 pub use ledger::{Counter, Ledger, OracleCounts};
-pub(crate) use oracles::{Imaged, Oracles, PointX};
+pub(crate) use oracles::{Held, Imaged, Oracles, PointX};
 pub use quadratic::{QuadraticBilinear, QuadraticSum, Saddle};
-pub use sampled::{Population, Sampled};
+pub use sampled::{BatchProblem, Population, Sampled};
 
 /// What a problem sees of a point `x`.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The problem and its two sets as a solver sees them: every call is counted, everything that comes
 //! back is checked.
 
-use super::{Ledger, Measured, OracleCounts, SaddleProblem, Seen};
+use super::{Ledger, Measured, OracleCounts, Population, SaddleProblem, Sampled, Seen};
 use crate::domain::{Domain, LinearMin, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
 use crate::sliding::{SlideReport, SlideTask};
@@ -56,8 +56,25 @@ impl Imaged {
     }
 }
 
+/// A problem that is lent, or one made for the occasion.
+pub(crate) enum Held<'a> {
+    Lent(&'a dyn SaddleProblem),
+    Owned(Box<dyn SaddleProblem + 'a>),
+}
+
+impl<'a> std::ops::Deref for Held<'a> {
+    type Target = dyn SaddleProblem + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Held::Lent(problem) => *problem,
+            Held::Owned(problem) => &**problem,
+        }
+    }
+}
+
 pub(crate) struct Oracles<'a> {
-    pub problem: &'a dyn SaddleProblem,
+    pub problem: Held<'a>,
     pub x_set: &'a dyn Domain,
     pub y_set: &'a dyn Domain,
     pub ledger: Ledger,
@@ -74,9 +91,15 @@ impl<'a> Oracles<'a> {
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
     ) -> Result<Self> {
+        Oracles::of(Held::Lent(problem), x_set, y_set)
+    }
+
+    /// The same for a problem that may be owned.
+    pub fn of(problem: Held<'a>, x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> Result<Self> {
         check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
         check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
         problem.constants().check()?;
+        let grad_image = vec![0.0; problem.image_dim()];
         Ok(Oracles {
             problem,
             x_set,
@@ -85,7 +108,7 @@ impl<'a> Oracles<'a> {
             account: Account::Method,
             x: x_set.oracle(),
             y: y_set.oracle(),
-            grad_image: vec![0.0; problem.image_dim()],
+            grad_image,
         })
     }
 
@@ -256,11 +279,56 @@ impl<'a> Oracles<'a> {
     /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
     pub fn split_y(
         &mut self,
-    ) -> (&'a dyn SaddleProblem, &mut (dyn Oracle + 'a), &mut OracleCounts) {
+    ) -> (&(dyn SaddleProblem + 'a), &mut (dyn Oracle + 'a), &mut OracleCounts) {
         let counts = match self.account {
             Account::Method => &mut self.ledger.method,
             Account::Certificate => &mut self.ledger.certificate,
         };
-        (self.problem, &mut *self.y, counts)
+        (&*self.problem, &mut *self.y, counts)
+    }
+
+    /// The mean of `grad_x` over a batch.
+    pub fn batch_grad_x(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_x(batch, x, y, out);
+        self.count_components(batch.len() as u64);
+        check_finite("grad_x of a batch", out)
+    }
+
+    /// The mean of `grad_y` over a batch.
+    pub fn batch_grad_y(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_y(batch, x, y, out);
+        self.count_components(batch.len() as u64);
+        check_finite("grad_y of a batch", out)
+    }
+
+    /// Counts gradients of single components, and the share of a pass that they are.
+    pub fn count_components(&mut self, components: u64) {
+        let population = self.problem.sampled().map(|s| s.population());
+        let counts = self.counts();
+        counts.component_grads += components;
+        if let Some(Population::Finite(n)) = population {
+            counts.passes += components as f64 / n as f64;
+        }
+    }
+
+    /// The problem as a mean, or an error that says that it is none.
+    pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
+        self.problem.sampled().ok_or(Error::MissingOracle {
+            set: "the problem".to_owned(),
+            oracle: "batches (`sampled()` is None)",
+            hint: "use a method for whole gradients, for instance `certified`",
+        })
     }
 }

@@ -401,6 +401,17 @@ impl QuadraticSum {
         &self.base
     }
 
+    /// A bound of `sigma^2`, the variance of the joint gradient over sets of these diameters.
+    #[must_use]
+    pub fn sigma_on(&self, diameter_x: f64, diameter_y: f64) -> f64 {
+        let c = self.base.constants;
+        let size = |v: Option<f64>| v.unwrap_or(0.0);
+        let (lxx, lxy, lyy) = (size(c.lxx), size(c.lxy), size(c.lyy));
+        let x = self.noise * (lxx * diameter_x + lxy * diameter_y) + self.drift;
+        let y = self.noise * (lyy * diameter_y + lxy * diameter_x) + self.drift;
+        (WEIGHT_VARIANCE * (x * x + y * y)).sqrt()
+    }
+
     fn weight(&self, sample: u64) -> f64 {
         match self.population {
             Population::Finite(n) => {
@@ -417,6 +428,9 @@ impl QuadraticSum {
         batch.iter().map(|&i| self.weight(i)).sum::<f64>() / batch.len() as f64
     }
 }
+
+/// A bound of the variance of `s`: 1/3 for the uniform law, somewhat more for a small finite population.
+const WEIGHT_VARIANCE: f64 = 0.4;
 
 /// A number in [-1, 1) from a key, by a hash with good mixing (splitmix64).
 fn uniform(key: u64) -> f64 {
@@ -468,6 +482,34 @@ impl SaddleProblem for QuadraticSum {
 impl Sampled for QuadraticSum {
     fn population(&self) -> Population {
         self.population
+    }
+
+    fn batch_value(&self, batch: &[u64], x: &[f64], y: &[f64]) -> f64 {
+        let base = &self.base;
+        let s = self.mean_weight(batch);
+        let (mut quadratic, mut linear) = (0.0, 0.0);
+        for i in 0..x.len() {
+            let d = x[i] - base.saddle.x[i];
+            quadratic += 0.5 * base.hx[i] * d * d;
+            linear += self.dx[i] * d;
+        }
+        for j in 0..y.len() {
+            let d = y[j] - base.saddle.y[j];
+            let row = &self.n[j * x.len()..(j + 1) * x.len()];
+            let coupling = dot(row, x) - dot(row, &base.saddle.x);
+            quadratic += (coupling - 0.5 * base.hy[j] * d) * d;
+            linear += self.dy[j] * d;
+        }
+        base.value(Seen { image: x, cache: &[] }, y)
+            + s * (self.noise * quadratic + self.drift * linear)
+    }
+
+    /// `s` is independent of the point, of mean 0 and variance at most 1/3, so
+    /// `L^2 = L_f^2 + noise^2/3 L_N^2` with `L_N` the joint smoothness of the noise.
+    fn mean_smoothness(&self) -> Option<f64> {
+        let joint = self.base.constants.joint_smoothness("the mean smoothness").ok()?;
+        // the noise has the curvature and the coupling norm of the base
+        Some(joint * (1.0 + WEIGHT_VARIANCE * self.noise.powi(2)).sqrt())
     }
 
     fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {

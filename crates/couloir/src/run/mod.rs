@@ -61,6 +61,20 @@ pub trait Algorithm {
 
     /// The ledger of oracle calls.
     fn ledger(&self) -> &Ledger;
+
+    /// What the method found out or settled on by itself, for reports.
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+}
+
+/// A number that a method found out by itself: an estimate of `sigma`, the `Lhat` it ended with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fact {
+    /// What it is.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
 }
 
 /// One record of the trace.
@@ -118,6 +132,8 @@ pub struct Outcome {
     pub ledger: Ledger,
     /// The trace, one record for each evaluation.
     pub trace: Vec<TracePoint>,
+    /// What the method found out by itself.
+    pub facts: Vec<Fact>,
 }
 
 /// Runs a solver until a rule stops it.
@@ -177,6 +193,7 @@ pub fn run(
                 seconds,
                 ledger: *solver.ledger(),
                 trace,
+                facts: solver.facts(),
             });
         }
         let before = clock.seconds();

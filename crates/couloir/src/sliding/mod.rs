@@ -1,13 +1,15 @@
 //! One-block building blocks: the conditional gradient procedure CndG in its several forms, and
-//! the conditional gradient sliding method CGS made from it.
+//! the sliding methods made from it: CGS, and (i)STORC for means of functions.
 
 mod cgs;
 mod cndg;
 pub(crate) mod compressed;
 pub(crate) mod pairwise;
+mod storc;
 
 pub use cgs::{Cgs, CgsGoal, CgsReport, SmoothFunction};
 pub use cndg::{Cndg, cndg};
+pub use storc::{Istorc, IstorcConstants, IstorcReport, SampledFunction, Snapshot};
 
 /// The quadratic that CndG slides on, and when it stops.
 ///

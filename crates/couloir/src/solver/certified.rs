@@ -9,8 +9,8 @@ use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
 use crate::linalg::{axpby, combine, dot, dot_difference, norm};
-use crate::problem::{Imaged, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
+use crate::run::{Algorithm, Fact, Step};
 use crate::sliding::{SlideState, SlideTask};
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
@@ -140,12 +140,25 @@ impl<'a> Certified<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
+        Certified::of(Held::Lent(problem), x_set, y_set, settings, x_start, y_start)
+    }
+
+    /// The same for a problem that may be owned.
+    pub(super) fn of(
+        problem: Held<'a>,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+        settings: &CertifiedSettings,
+        x_start: Option<&[f64]>,
+        y_start: Option<&[f64]>,
+    ) -> Result<Self> {
         if let Some(lhat) = settings.first_lhat {
             crate::error::check_positive("first Lhat", lhat)?;
         }
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
+        let mut oracles = Oracles::of(problem, x_set, y_set)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = super::exact_x(&oracles, settings.inner_x)?;
+        let problem = &*oracles.problem;
         let mut x = PointX::new(problem);
         oracles.start(Block::X, x_start, &mut x.x)?;
         let mut y = vec![0.0; problem.dim_y()];
@@ -469,5 +482,9 @@ impl Algorithm for Certified<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact { name: "Lhat", value: self.lhat }]
     }
 }

@@ -3,10 +3,14 @@
 mod certified;
 mod improve;
 mod incumbent;
+mod mpscgs;
+mod practical;
 mod printed;
 mod respond;
 
 pub use certified::{Certified, CertifiedSettings};
+pub use mpscgs::{MpscgsConstants, PrintedMpscgs, PrintedMpscgsSettings};
+pub use practical::{Practical, PracticalSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
 
 use crate::domain::Domain;
@@ -34,6 +38,10 @@ pub enum Method {
     Certified(CertifiedSettings),
     /// MPCGS as printed in the paper.
     Printed(PrintedSettings),
+    /// MPSCGS on growing batches, each solved by certified MPCGS.
+    Mpscgs(PracticalSettings),
+    /// MPSCGS as printed in the paper.
+    PrintedMpscgs(PrintedMpscgsSettings),
 }
 
 impl Default for Method {
@@ -53,6 +61,18 @@ impl Method {
     #[must_use]
     pub fn printed() -> Self {
         Method::Printed(PrintedSettings::default())
+    }
+
+    /// Practical MPSCGS with its default settings.
+    #[must_use]
+    pub fn mpscgs() -> Self {
+        Method::Mpscgs(PracticalSettings::default())
+    }
+
+    /// Printed MPSCGS with its default settings.
+    #[must_use]
+    pub fn printed_mpscgs() -> Self {
+        Method::PrintedMpscgs(PrintedMpscgsSettings::default())
     }
 }
 
@@ -169,6 +189,10 @@ impl<'a> Solve<'a> {
         Ok(match &self.method {
             Method::Certified(settings) => Box::new(Certified::new(p, xs, ys, settings, x0, y0)?),
             Method::Printed(settings) => Box::new(Printed::new(p, xs, ys, settings, x0, y0)?),
+            Method::Mpscgs(settings) => Box::new(Practical::new(p, xs, ys, settings, x0, y0)?),
+            Method::PrintedMpscgs(settings) => {
+                Box::new(PrintedMpscgs::new(p, xs, ys, settings, x0, y0)?)
+            }
         })
     }
 

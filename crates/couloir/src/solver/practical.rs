@@ -1,0 +1,359 @@
+//! Practical MPSCGS: certified MPCGS on a batch, and a larger batch once the present one has given
+//! what it can.
+//!
+//! ```text
+//! draw a batch of b samples
+//! repeat
+//!     run certified MPCGS on the mean over the batch, from the present x and y, until the gap on the
+//!     batch is `REDUCTION` times what it was when the batch was new
+//!     certify the pair on the whole problem; draw a batch `growth` times as large
+//! until the batch is the whole sum, on which certified MPCGS then runs on
+//! ```
+//!
+//! The gap of the present pair on a new batch is a measurement of the last batch's sampling error: a
+//! pair that solves the old batch is off on the new one by just that. So the batch grows when the
+//! measured error says so, not by worst-case constants. All gradients of an iteration use the same
+//! batch, in x and in y, so there is no noise within an iteration and `Lhat` is found by backtracking on
+//! the batch. On a finite sum the last batch is the whole and the guarantee is that of certified
+//! MPCGS; on an expectation there is none (docs/theory.md).
+
+use super::Inner;
+use super::certified::{Certified, CertifiedSettings};
+use super::incumbent::Incumbent;
+use crate::certificate::{Bounds, Certificate};
+use crate::domain::Domain;
+use crate::error::{Block, Error, Result};
+use crate::problem::{
+    BatchProblem, Held, Ledger, OracleCounts, Oracles, PointX, Population, SaddleProblem,
+};
+use crate::random::{Stream, Streams};
+use crate::run::{Algorithm, Fact, Step};
+
+/// Settings of practical MPSCGS.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PracticalSettings {
+    /// Samples in the first batch.
+    pub first_batch: u64,
+    /// How much larger the next batch is (at least 2).
+    pub growth: u64,
+    /// Samples in a batch at the most (beside the size of a finite sum): for expectations.
+    pub largest_batch: u64,
+    /// How inner problems are solved.
+    pub inner: Inner,
+    /// Linear minimisations that one inner solve may spend.
+    pub inner_budget: u64,
+    /// The seed of the batches.
+    pub seed: u64,
+}
+
+impl Default for PracticalSettings {
+    fn default() -> Self {
+        PracticalSettings {
+            first_batch: 256,
+            growth: 4,
+            largest_batch: 1 << 24,
+            inner: Inner::Auto,
+            inner_budget: super::certified::INNER_BUDGET,
+            seed: 0,
+        }
+    }
+}
+
+/// The share of its first gap at which a batch has given what it can: the sampling error of a batch
+/// four times as large is about half.
+const REDUCTION: f64 = 0.5;
+/// Iterations on one batch at the most: where the gap on it will not fall, a larger one may help.
+const MOST_ITERATIONS: u64 = 50;
+
+/// Practical MPSCGS, running.
+pub struct Practical<'a> {
+    problem: &'a dyn SaddleProblem,
+    x_set: &'a dyn Domain,
+    y_set: &'a dyn Domain,
+    /// The whole problem, for certificates.
+    whole: Oracles<'a>,
+    settings: PracticalSettings,
+    batches: Stream,
+    stage: Stage<'a>,
+    /// Oracle calls of the stages that are over.
+    spent: Ledger,
+    ledger: Ledger,
+    iterations: u64,
+    /// Whether the present pair is yet to be certified on the whole.
+    uncertified: bool,
+    point: PointX,
+    y: Vec<f64>,
+    best: Incumbent,
+}
+
+/// One batch and the solver on it.
+struct Stage<'a> {
+    solver: Certified<'a>,
+    size: u64,
+    is_whole: bool,
+    /// The gap on the batch when it was new.
+    first_gap: f64,
+}
+
+impl<'a> Practical<'a> {
+    /// Practical MPSCGS at its start point.
+    ///
+    /// # Errors
+    /// Dimensions that disagree, a problem that is no mean, an oracle that an inner solve lacks, a
+    /// start point outside its set.
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+        settings: &PracticalSettings,
+        x_start: Option<&[f64]>,
+        y_start: Option<&[f64]>,
+    ) -> Result<Self> {
+        if settings.growth < 2 || settings.first_batch == 0 {
+            return Err(Error::Setting {
+                name: "batches",
+                why: format!(
+                    "the first batch must be at least 1 and growth at least 2, got {} and {}",
+                    settings.first_batch, settings.growth
+                ),
+            });
+        }
+        let whole = Oracles::new(problem, x_set, y_set)?;
+        whole.sampled()?;
+        let mut point = PointX::new(problem);
+        whole.start(Block::X, x_start, &mut point.x)?;
+        let mut y = vec![0.0; problem.dim_y()];
+        whole.start(Block::Y, y_start, &mut y)?;
+        let mut batches = Streams::new(settings.seed).stream("batches");
+        let sets = (x_set, y_set);
+        let size = settings.first_batch;
+        let stage = Stage::new(problem, sets, settings, &mut batches, size, &point.x, &y, None)?;
+        let best = Incumbent::new(&point.x, &y);
+        let mut solver = Practical {
+            problem,
+            x_set,
+            y_set,
+            whole,
+            settings: settings.clone(),
+            batches,
+            stage,
+            spent: Ledger::default(),
+            ledger: Ledger::default(),
+            iterations: 0,
+            uncertified: true,
+            point,
+            y,
+            best,
+        };
+        solver.count();
+        Ok(solver)
+    }
+
+    /// Samples in the present batch.
+    #[must_use]
+    pub fn batch_size(&self) -> u64 {
+        self.stage.size
+    }
+
+    /// Moves on to a larger batch.
+    fn grow(&mut self) -> Result<()> {
+        let (x, y) = self.stage.solver.best();
+        self.point.x.copy_from_slice(x);
+        self.y.copy_from_slice(y);
+        self.spent = self.spent_on_batches();
+        let lhat = self.stage.solver.lhat();
+        let size = (self.stage.size.saturating_mul(self.settings.growth))
+            .min(self.settings.largest_batch.max(self.stage.size));
+        self.stage = Stage::new(
+            self.problem,
+            (self.x_set, self.y_set),
+            &self.settings,
+            &mut self.batches,
+            size,
+            &self.point.x,
+            &self.y,
+            Some(lhat),
+        )?;
+        self.uncertified = true;
+        self.count();
+        Ok(())
+    }
+
+    /// What earlier stages spent, and this one. A gradient on a batch is as many component gradients as
+    /// the batch has samples.
+    fn spent_on_batches(&self) -> Ledger {
+        let population = self.problem.sampled().map(|s| s.population());
+        let share = match population {
+            Some(Population::Finite(n)) => self.stage.size as f64 / n as f64,
+            _ => 0.0,
+        };
+        let convert = |mut counts: OracleCounts| {
+            counts.component_grads += self.stage.size * (counts.grad_x + counts.grad_y);
+            counts.passes *= share;
+            if !self.stage.is_whole {
+                (counts.grad_x, counts.grad_y) = (0, 0);
+            }
+            counts
+        };
+        let now = self.stage.solver.ledger();
+        Ledger {
+            method: self.spent.method + convert(now.method),
+            certificate: self.spent.certificate + convert(now.certificate),
+        }
+    }
+
+    /// Brings the ledger up to date.
+    fn count(&mut self) {
+        self.ledger = self.spent_on_batches();
+        self.ledger.certificate = self.ledger.certificate + self.whole.ledger.certificate;
+    }
+}
+
+impl<'a> Stage<'a> {
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        problem: &'a dyn SaddleProblem,
+        (x_set, y_set): (&'a dyn Domain, &'a dyn Domain),
+        settings: &PracticalSettings,
+        batches: &mut Stream,
+        size: u64,
+        x: &[f64],
+        y: &[f64],
+        lhat: Option<f64>,
+    ) -> Result<Self> {
+        let Some(sampled) = problem.sampled() else {
+            return Err(Error::MissingOracle {
+                set: "the problem".to_owned(),
+                oracle: "batches",
+                hint: "use `certified`",
+            });
+        };
+        let whole = matches!(sampled.population(), Population::Finite(n) if size >= n);
+        let mut batch = Vec::new();
+        let held = if whole {
+            Held::Lent(problem)
+        } else {
+            sampled_problem(problem, batches, size, &mut batch)
+        };
+        let size = match sampled.population() {
+            Population::Finite(n) => size.min(n),
+            Population::Infinite => size,
+        };
+        let mut inner = CertifiedSettings::default().inner(settings.inner);
+        inner.inner_budget = settings.inner_budget;
+        // a little below, for raising it costs no gradient
+        inner.first_lhat = lhat.map(|l| 0.25 * l).filter(|l| l.is_finite() && *l > 0.0);
+        let solver = Certified::of(held, x_set, y_set, &inner, Some(x), Some(y))?;
+        let first_gap = solver.certificate().gap;
+        Ok(Stage { solver, size, is_whole: whole, first_gap })
+    }
+
+    /// Whether the batch has given what it can.
+    fn is_spent(&self) -> bool {
+        !self.is_whole
+            && (self.solver.certificate().gap <= REDUCTION * self.first_gap
+                || self.solver.iterations() >= MOST_ITERATIONS)
+    }
+}
+
+/// The mean over a new batch, in the problem's own way where it has one.
+fn sampled_problem<'a>(
+    problem: &'a dyn SaddleProblem,
+    batches: &mut Stream,
+    size: u64,
+    batch: &mut Vec<u64>,
+) -> Held<'a> {
+    let Some(sampled) = problem.sampled() else { return Held::Lent(problem) };
+    batches.batch(sampled.population(), size, batch);
+    match sampled.restrict(batch) {
+        Some(restricted) => Held::Owned(restricted),
+        None => match BatchProblem::new(problem, std::mem::take(batch)) {
+            Some(restricted) => Held::Owned(Box::new(restricted)),
+            None => Held::Lent(problem),
+        },
+    }
+}
+
+impl Algorithm for Practical<'_> {
+    fn name(&self) -> &'static str {
+        "mpscgs"
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        if self.stage.is_spent() {
+            self.grow()?;
+        }
+        let step = self.stage.solver.step()?;
+        self.iterations += 1;
+        self.count();
+        // a batch that is solved to the last bit has given what it can
+        match step {
+            Step::NoProgress if !self.stage.is_whole => {
+                self.stage.first_gap = f64::INFINITY;
+                Ok(Step::Advanced)
+            }
+            step => Ok(step),
+        }
+    }
+
+    fn evaluate(&mut self) -> Result<()> {
+        if self.stage.is_whole && !self.uncertified {
+            return Ok(());
+        }
+        // once for each batch, when it is spent: certificates then cost about as much as the gradients
+        if self.uncertified || self.stage.is_spent() {
+            let (x, y) = self.stage.solver.best();
+            self.point.x.copy_from_slice(x);
+            self.y.copy_from_slice(y);
+            let point = &mut self.point;
+            self.whole.certifying(|o| o.image(&point.x, &mut point.image))?;
+            self.whole.prepare(point);
+            self.best.consider(&mut self.whole, point, &self.y)?;
+            self.uncertified = false;
+            self.count();
+        }
+        Ok(())
+    }
+
+    fn certificate(&self) -> &Certificate {
+        let on_whole = self.stage.solver.certificate();
+        if self.stage.is_whole && on_whole.gap < self.best.certificate.gap {
+            on_whole
+        } else {
+            &self.best.certificate
+        }
+    }
+
+    fn best(&self) -> (&[f64], &[f64]) {
+        let on_whole = self.stage.solver.certificate();
+        if self.stage.is_whole && on_whole.gap < self.best.certificate.gap {
+            self.stage.solver.best()
+        } else {
+            (&self.best.x, &self.best.y)
+        }
+    }
+
+    fn current(&self) -> (&[f64], &[f64]) {
+        self.stage.solver.current()
+    }
+
+    fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    fn bounds(&self) -> Bounds {
+        if self.stage.is_whole { self.stage.solver.bounds() } else { Bounds::NONE }
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![
+            Fact { name: "batch size", value: self.stage.size as f64 },
+            Fact { name: "Lhat", value: self.stage.solver.lhat() },
+        ]
+    }
+}
