@@ -27,16 +27,19 @@
 //!
 //! * [`domain`]: sets and what can be asked of them;
 //! * [`problem`]: what a saddle problem is, how to build one, the ledger of oracle calls;
-//! * [`sliding`]: CndG and CGS, the building blocks on one block of variables;
+//! * [`sliding`]: CndG, CGS and (i)STORC, the building blocks on one block of variables;
 //! * [`solver`]: the methods, one file each, behind the one call [`Solve`];
+//! * [`model`]: saddle problems over data;
+//! * [`random`]: one seed, named streams;
 //! * [`run`]: stopping rules, status, trace, observers;
 //! * [`certificate`]: gaps and bounds;
-//! * [`linalg`]: dense kernels and spectral routines.
+//! * [`linalg`]: kernels and spectral routines.
 
 pub mod certificate;
 pub mod domain;
 pub mod error;
 pub mod linalg;
+pub mod model;
 pub mod problem;
 pub mod random;
 pub mod run;

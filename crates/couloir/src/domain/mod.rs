@@ -48,16 +48,17 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The weaker of two: what a conclusion drawn from both rests on.
+    /// What a conclusion drawn from both rests on: probabilities of failure add up, and what is only as
+    /// right as the user made it stays so.
     #[must_use]
     pub fn and(self, other: Confidence) -> Confidence {
         use Confidence::{AsGiven, Exact, Probabilistic};
         match (self, other) {
             (Exact, c) | (c, Exact) => c,
+            (AsGiven, _) | (_, AsGiven) => AsGiven,
             (Probabilistic { failure: a }, Probabilistic { failure: b }) => {
-                Probabilistic { failure: a + b }
+                Probabilistic { failure: (a + b).min(1.0) }
             }
-            (AsGiven, c) | (c, AsGiven) => c,
         }
     }
 }

@@ -2,12 +2,14 @@
 
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
+mod sparse;
 pub(crate) mod spectral;
 mod vector;
 
+pub use sparse::SparseMatrix;
 pub use vector::{
-    axpby, axpy, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
-    norm_squared, scale,
+    axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
+    norm_squared, scale, step_toward,
 };
 
 use crate::error::{Error, Result};

@@ -69,6 +69,20 @@ pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
     }
 }
 
+/// `out = x + t (v - x)`: a convex combination whose weights add up to one exactly.
+pub fn between(t: f64, x: &[f64], v: &[f64], out: &mut [f64]) {
+    for ((o, x), v) in out.iter_mut().zip(x).zip(v) {
+        *o = x + t * (v - x);
+    }
+}
+
+/// `x += t (v - x)`.
+pub fn step_toward(t: f64, v: &[f64], x: &mut [f64]) {
+    for (x, v) in x.iter_mut().zip(v) {
+        *x += t * (v - *x);
+    }
+}
+
 /// `x *= a`.
 pub fn scale(a: f64, x: &mut [f64]) {
     for x in x {

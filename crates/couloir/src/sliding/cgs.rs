@@ -4,7 +4,7 @@
 use super::{SlideState, SlideTask};
 use crate::domain::Oracle;
 use crate::error::Result;
-use crate::linalg::{combine, dot};
+use crate::linalg::{between, dot, step_toward};
 
 /// A smooth function on one block, to be minimised by [`Cgs`].
 pub trait SmoothFunction {
@@ -133,7 +133,7 @@ impl Cgs {
             self.u.copy_from_slice(x);
             for k in 1..=m {
                 let lambda = 2.0 / (k as f64 + 1.0);
-                combine(1.0 - lambda, x, lambda, &self.u, &mut self.w);
+                between(lambda, x, &self.u, &mut self.w);
                 h.gradient(&self.w, &mut self.gradient)?;
                 report.gradients += 1;
                 let task = SlideTask {
@@ -154,7 +154,7 @@ impl Cgs {
                     report.state = SlideState::RoundingFloor;
                 }
                 std::mem::swap(&mut self.u, &mut self.u_next);
-                crate::linalg::axpby(lambda, &self.u, 1.0 - lambda, x);
+                step_toward(lambda, &self.u, x);
             }
             report.rounds = t;
             report.guarantee = delta_0 * 0.5f64.powi(t as i32);

@@ -4,7 +4,7 @@
 use super::{SlideState, SlideTask};
 use crate::domain::Oracle;
 use crate::error::Result;
-use crate::linalg::{axpby, combine};
+use crate::linalg::{between, step_toward};
 use crate::problem::Population;
 use crate::random::Stream;
 
@@ -228,7 +228,7 @@ impl Istorc {
         report.component_grads += self.batch.len() as u64;
         for k in 1..=c.steps_per_round() {
             let lambda = 2.0 / (k as f64 + 1.0);
-            combine(1.0 - lambda, x, lambda, &self.u, &mut self.w);
+            between(lambda, x, &self.u, &mut self.w);
             stream.batch(population, c.difference_batch(), &mut self.batch);
             h.batch_gradient(&self.batch, &self.w, &mut self.r)?;
             h.batch_gradient(&self.batch, &self.x_0, &mut self.at_snapshot)?;
@@ -251,7 +251,7 @@ impl Istorc {
                 return Ok(report);
             }
             std::mem::swap(&mut self.u, &mut self.u_next);
-            axpby(lambda, &self.u, 1.0 - lambda, x);
+            step_toward(lambda, &self.u, x);
         }
         Ok(report)
     }

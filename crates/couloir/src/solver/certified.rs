@@ -8,7 +8,7 @@ use super::respond::{Responder, Response};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
-use crate::linalg::{axpby, combine, dot, dot_difference, norm};
+use crate::linalg::{between, dot, dot_difference, norm, step_toward};
 use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Fact, Step};
 use crate::sliding::{SlideState, SlideTask};
@@ -54,8 +54,9 @@ impl CertifiedSettings {
     }
 }
 
-/// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled.
-const ROUNDS: u32 = 3;
+/// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled, and `log2(k)/2` more: with
+/// half a factor each they suffice where `Lhat` does.
+const ROUNDS: u32 = 4;
 /// A rise of `Lhat` above the first curvature measured in an iteration after which something other
 /// than `Lhat` must be wrong.
 const RUNAWAY: f64 = 1e12;
@@ -268,7 +269,7 @@ impl<'a> Certified<'a> {
     /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x` (its image
     /// alone), `y` and `trial_v`.
     fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
-        combine(1.0 - gamma, &self.x.image, gamma, &self.v.image, &mut self.z.image);
+        between(gamma, &self.x.image, &self.v.image, &mut self.z.image);
         self.oracles.prepare(&mut self.z);
 
         // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
@@ -285,6 +286,7 @@ impl<'a> Certified<'a> {
         }
 
         let mut failed_rounds = 0;
+        let most_rounds = ROUNDS + (0.5 * k.log2()) as u32;
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
             let alpha = 6.0 * self.lhat / (k + 1.0);
@@ -294,7 +296,7 @@ impl<'a> Certified<'a> {
             };
             self.oracles.image(&self.trial_v.x, &mut self.trial_v.image)?;
             let (v, trial_v) = (&self.v, &self.trial_v);
-            combine(1.0 - gamma, &self.x.image, gamma, &trial_v.image, &mut self.trial_x.image);
+            between(gamma, &self.x.image, &trial_v.image, &mut self.trial_x.image);
             self.oracles.prepare(&mut self.trial_x);
 
             // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
@@ -322,18 +324,18 @@ impl<'a> Certified<'a> {
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
                 let g = &self.gradient;
                 let at_x = (1.0 - gamma) * dot(g, &self.x.x) + gamma * dot(g, &self.trial_v.x);
-                let constant = value - bend.value - at_x;
+                let constant = value - bend.value - bend.rounding - at_x;
                 return Ok(Ok(Accepted { upper: value + eps, constant, eps, zeta, chi, needed }));
             }
-            // the curvature of max_y f along the step, which Lhat stands for
+            // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
             let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
             ceiling = ceiling.min(RUNAWAY * self.lhat.max(curvature));
-            if self.lhat < 0.5 * curvature {
+            if failed_rounds == 0 && self.lhat < 0.5 * curvature {
                 self.lhat = curvature.clamp(1.4 * self.lhat, 16.0 * self.lhat);
                 continue; // the step was far too long: a shorter one, from the same gradient
             }
             failed_rounds += 1;
-            if failed_rounds % ROUNDS == 0 {
+            if failed_rounds % most_rounds == 0 {
                 self.lhat *= 2.0;
             }
             std::mem::swap(&mut self.y, &mut self.y_hat);
@@ -377,7 +379,7 @@ impl<'a> Certified<'a> {
         }
         match (&self.improver, better) {
             (Some(improver), Some(_)) => improver.apply(&mut self.x.x, &self.trial_v.x),
-            _ => axpby(gamma, &self.trial_v.x, 1.0 - gamma, &mut self.x.x),
+            _ => step_toward(gamma, &self.trial_v.x, &mut self.x.x),
         }
         std::mem::swap(&mut self.x.image, &mut self.trial_x.image);
         std::mem::swap(&mut self.x.cache, &mut self.trial_x.cache);
@@ -386,7 +388,7 @@ impl<'a> Certified<'a> {
             let old = std::mem::take(&mut self.trial_v);
             self.trial_v = improver.push(old);
         }
-        axpby(gamma, &self.y, 1.0 - gamma, &mut self.y_bar);
+        step_toward(gamma, &self.y, &mut self.y_bar);
         Ok(new_upper)
     }
 
@@ -400,28 +402,32 @@ impl<'a> Certified<'a> {
             (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
 
         // f(u, y_k) >= constant + <gradient, u>; on average >= minorant_constant + <minorant_slope, u>
-        axpby(gamma, &self.gradient, 1.0 - gamma, &mut self.minorant_slope);
-        self.minorant_constant = (1.0 - gamma) * self.minorant_constant + gamma * constant;
+        step_toward(gamma, &self.gradient, &mut self.minorant_slope);
+        self.minorant_constant += gamma * (constant - self.minorant_constant);
         let Certified { oracles, best, .. } = self;
         let (gradient, slope, vertex) = (&self.gradient, &self.minorant_slope, &mut self.vertex);
         let (single, average) = oracles.certifying(|o| -> Result<_> {
             Ok((o.lmo(Block::X, gradient, vertex)?, o.lmo(Block::X, slope, vertex)?))
         })?;
-        let rounding = 8.0 * f64::EPSILON * (upper.abs() + (upper - constant).abs());
+        // iterates are sums of k terms by now, each of them rounded
+        let ulps = 8.0 + k.sqrt();
+        let rounding = ulps * f64::EPSILON * (upper.abs() + (upper - constant).abs());
         let lower_single = constant + single.lower - rounding;
         let lower_average = self.minorant_constant + average.lower - rounding;
         self.bounds.minorant = upper - lower_average;
 
+        // the best of all bounds so far holds if all of them do
+        best.confidence = best.confidence.and(single.confidence).and(average.confidence);
         if lower_single > best.lower {
             best.lower = lower_single;
             best.y.copy_from_slice(&self.y);
-            best.confidence = single.confidence;
         }
         if lower_average > best.lower {
             best.lower = lower_average;
             best.y.copy_from_slice(&self.y_bar);
-            best.confidence = average.confidence;
         }
+        // bounds closer than that say no more than that
+        best.lower = best.lower.min(best.upper - rounding);
         let best_x = if best.x_is_current { &self.x } else { &best.x };
         let value = oracles.certifying(|o| o.value(best_x, &best.y))?;
         best.certificate = Certificate::between(best.lower, value, best.upper, best.confidence);

@@ -6,7 +6,7 @@ use super::printed::PrintedConstants;
 use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_finite, check_positive};
-use crate::linalg::{axpby, combine, distance_squared};
+use crate::linalg::{between, distance_squared, step_toward};
 use crate::problem::{Ledger, Oracles, PointX, Population, SaddleProblem, Sampled};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
@@ -209,7 +209,7 @@ impl Algorithm for PrintedMpscgs<'_> {
         let k = self.k + 1;
         let c = self.constants;
         let (gamma, alpha, zeta) = (c.batch.gamma(k), c.batch.alpha(k), c.zeta(k));
-        combine(1.0 - gamma, &self.x.x, gamma, &self.v, &mut self.z);
+        between(gamma, &self.x.x, &self.v, &mut self.z);
 
         // P_k samples, drawn once and used in every round
         let population = self.oracles.sampled()?.population();
@@ -250,12 +250,12 @@ impl Algorithm for PrintedMpscgs<'_> {
             if slide.state == SlideState::OutOfBudget {
                 return Ok(Step::InnerBudget(Block::X));
             }
-            combine(1.0 - gamma, &self.x.x, gamma, &self.v_r, &mut self.x_r);
+            between(gamma, &self.x.x, &self.v_r, &mut self.x_r);
         }
         std::mem::swap(&mut self.x.x, &mut self.x_r);
         std::mem::swap(&mut self.y, &mut self.y_r);
         std::mem::swap(&mut self.v, &mut self.v_r);
-        axpby(gamma, &self.y, 1.0 - gamma, &mut self.y_bar);
+        step_toward(gamma, &self.y, &mut self.y_bar);
         self.k = k;
         Ok(Step::Advanced)
     }

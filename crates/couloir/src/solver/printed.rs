@@ -7,7 +7,7 @@ use super::respond::Responder;
 use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Result};
-use crate::linalg::{axpby, combine};
+use crate::linalg::{between, step_toward};
 use crate::problem::{Imaged, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::sliding::{SlideState, SlideTask};
@@ -207,7 +207,7 @@ impl Algorithm for Printed<'_> {
         let (gamma, alpha, zeta, eps_cgs) = (c.gamma(k), c.alpha(k), c.zeta(k), c.eps_cgs(k));
 
         // z_k = (1 - gamma_k) x_{k-1} + gamma_k v_{k-1}
-        combine(1.0 - gamma, &self.x.image, gamma, &self.v.image, &mut self.z.image);
+        between(gamma, &self.x.image, &self.v.image, &mut self.z.image);
         self.oracles.prepare(&mut self.z);
 
         // Prox-step(f, x_{k-1}, y_{k-1}, z_k, v_{k-1}, gamma_k, alpha_k, zeta_k, eps_k)
@@ -236,8 +236,8 @@ impl Algorithm for Printed<'_> {
                 }
             }
             self.oracles.image(&self.v_r.x, &mut self.v_r.image)?;
-            combine(1.0 - gamma, &self.x.x, gamma, &self.v_r.x, &mut self.x_r.x);
-            combine(1.0 - gamma, &self.x.image, gamma, &self.v_r.image, &mut self.x_r.image);
+            between(gamma, &self.x.x, &self.v_r.x, &mut self.x_r.x);
+            between(gamma, &self.x.image, &self.v_r.image, &mut self.x_r.image);
             self.oracles.prepare(&mut self.x_r);
         }
         std::mem::swap(&mut self.x, &mut self.x_r);
@@ -245,7 +245,7 @@ impl Algorithm for Printed<'_> {
         std::mem::swap(&mut self.v, &mut self.v_r);
 
         // ybar_k = 3/(k (k+1) (k+2)) sum_s s (s+1) y_s, which is a step of gamma_k towards y_k
-        axpby(gamma, &self.y, 1.0 - gamma, &mut self.y_bar);
+        step_toward(gamma, &self.y, &mut self.y_bar);
         self.k = k;
         Ok(Step::Advanced)
     }

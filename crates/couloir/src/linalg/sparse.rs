@@ -1,0 +1,187 @@
+//! Sparse matrices, by rows and by columns: products with a vector from both sides run in parallel
+//! over outputs, so they give the same bits on any number of threads.
+
+use crate::error::{Error, Result, check_finite, check_len};
+use rayon::prelude::*;
+
+/// Outputs that one task computes.
+const CHUNK: usize = 2048;
+
+/// A sparse matrix, stored both by rows and by columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseMatrix {
+    rows: Compressed,
+    columns: Compressed,
+}
+
+/// One of the two orders: `indices[starts[i]..starts[i + 1]]` and the same of `values` are line `i`.
+#[derive(Clone, Debug, PartialEq)]
+struct Compressed {
+    starts: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Compressed {
+    fn line(&self, i: usize) -> (&[u32], &[f64]) {
+        let range = self.starts[i]..self.starts[i + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    fn lines(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn multiply(&self, x: &[f64], out: &mut [f64]) {
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+            for (i, o) in out.iter_mut().enumerate() {
+                let (indices, values) = self.line(chunk * CHUNK + i);
+                *o = indices.iter().zip(values).map(|(&j, v)| v * x[j as usize]).sum();
+            }
+        });
+    }
+
+    /// The other order, with `lines` lines.
+    fn transposed(&self, lines: usize) -> Compressed {
+        let mut starts = vec![0; lines + 1];
+        for &j in &self.indices {
+            starts[j as usize + 1] += 1;
+        }
+        for j in 0..lines {
+            starts[j + 1] += starts[j];
+        }
+        let mut next = starts.clone();
+        let mut indices = vec![0; self.indices.len()];
+        let mut values = vec![0.0; self.values.len()];
+        for i in 0..self.lines() {
+            let (js, vs) = self.line(i);
+            for (&j, &v) in js.iter().zip(vs) {
+                let place = &mut next[j as usize];
+                indices[*place] = i as u32;
+                values[*place] = v;
+                *place += 1;
+            }
+        }
+        Compressed { starts, indices, values }
+    }
+}
+
+impl SparseMatrix {
+    /// From compressed rows: row `i` has the entries `starts[i]..starts[i + 1]` of `indices` (columns) and `values`.
+    ///
+    /// # Errors
+    /// Starts that do not fit the entries, columns out of range, values that are not finite.
+    pub fn from_rows(
+        columns: usize,
+        starts: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<f64>,
+    ) -> Result<Self> {
+        check_len("values of a sparse matrix", indices.len(), values.len())?;
+        let bad = |why: String| Error::Setting { name: "sparse matrix", why };
+        if starts.first() != Some(&0) || starts.last() != Some(&indices.len()) {
+            return Err(bad(format!("row starts must run from 0 to {}", indices.len())));
+        }
+        if let Some(i) = starts.windows(2).position(|w| w[0] > w[1]) {
+            return Err(bad(format!("row {i} ends before it starts")));
+        }
+        if let Some(&j) = indices.iter().find(|&&j| j as usize >= columns) {
+            return Err(bad(format!("column {j} in a matrix of {columns} columns")));
+        }
+        if starts.len() - 1 > u32::MAX as usize {
+            return Err(bad(format!("{} rows, at most {}", starts.len() - 1, u32::MAX)));
+        }
+        check_finite("values of a sparse matrix", &values)?;
+        let rows = Compressed { starts, indices, values };
+        let columns = rows.transposed(columns);
+        Ok(SparseMatrix { rows, columns })
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows.lines()
+    }
+
+    /// The number of columns.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns.lines()
+    }
+
+    /// The columns and values of a row.
+    #[must_use]
+    pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
+        self.rows.line(i)
+    }
+
+    /// `out = A x`.
+    pub fn multiply(&self, x: &[f64], out: &mut [f64]) {
+        self.rows.multiply(x, out);
+    }
+
+    /// `out = A^T s`.
+    pub fn multiply_transposed(&self, s: &[f64], out: &mut [f64]) {
+        self.columns.multiply(s, out);
+    }
+
+    /// The matrix of these rows, in this order.
+    #[must_use]
+    pub fn select(&self, rows: &[u64]) -> SparseMatrix {
+        let mut starts = Vec::with_capacity(rows.len() + 1);
+        starts.push(0);
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
+        for &i in rows {
+            let (js, vs) = self.row(i as usize);
+            indices.extend_from_slice(js);
+            values.extend_from_slice(vs);
+            starts.push(indices.len());
+        }
+        let rows = Compressed { starts, indices, values };
+        let columns = rows.transposed(self.columns());
+        SparseMatrix { rows, columns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> SparseMatrix {
+        // [1 0 2; 0 0 0; 0 3 4; 5 0 0]
+        SparseMatrix::from_rows(
+            3,
+            vec![0, 2, 2, 4, 5],
+            vec![0, 2, 1, 2, 0],
+            vec![1.0, 2.0, 3.0, 4.0, 5.0],
+        )
+        .expect("a matrix")
+    }
+
+    #[test]
+    fn products_from_both_sides_and_of_chosen_rows() {
+        let a = example();
+        let (mut image, mut back) = (vec![0.0; 4], vec![0.0; 3]);
+        a.multiply(&[1.0, 10.0, 100.0], &mut image);
+        assert_eq!(image, [201.0, 0.0, 430.0, 5.0]);
+        a.multiply_transposed(&[1.0, 7.0, 10.0, 100.0], &mut back);
+        assert_eq!(back, [501.0, 30.0, 42.0]);
+        let part = a.select(&[3, 0]);
+        part.multiply(&[1.0, 10.0, 100.0], &mut image[..2]);
+        assert_eq!(image[..2], [5.0, 201.0]);
+        assert_eq!((part.rows(), part.columns()), (2, 3));
+    }
+
+    #[test]
+    fn bad_parts_are_refused() {
+        let make = |starts: Vec<usize>, indices: Vec<u32>, values: Vec<f64>| {
+            SparseMatrix::from_rows(3, starts, indices, values).is_err()
+        };
+        assert!(make(vec![0, 1], vec![3], vec![1.0]), "column out of range");
+        assert!(make(vec![0, 2], vec![0], vec![1.0]), "starts beyond the entries");
+        assert!(make(vec![0, 1, 0, 1], vec![0], vec![1.0]), "a row that ends before it starts");
+        assert!(make(vec![0, 1], vec![0], vec![f64::NAN]), "NaN");
+        assert!(make(vec![0, 1], vec![0], vec![]), "too few values");
+        assert!(make(vec![], vec![], vec![]), "no starts");
+    }
+}

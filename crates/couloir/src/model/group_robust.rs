@@ -1,0 +1,359 @@
+//! Group-robust logistic regression: the loss of the worst group counts, softly.
+
+use crate::domain::{Domain, Simplex};
+use crate::error::{Error, Result, check_len, check_positive};
+use crate::linalg::SparseMatrix;
+use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
+use crate::random::Streams;
+use rayon::prelude::*;
+
+/// ```text
+/// f(x, y) = sum_g y_g loss_g(x) - mu/2 |y - 1/G|^2,   y in the simplex of the G groups,
+/// loss_g(x) = sum_{i in g} w_i log(1 + exp(-b_i <a_i, x>)),   w_i = 1/n_g
+/// ```
+///
+/// over sparse rows `a_i` with labels `b_i = +-1`. As a mean over rows,
+/// `F_i = n w_i y_{g(i)} log(1 + exp(-b_i <a_i, x>)) - mu/2 |y - 1/G|^2`.
+///
+/// f sees x only through the margins `<a_i, x>` (the image), and y only through the G group losses (the
+/// cache), so the best response in y is a projection in dimension G.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRobust {
+    rows: SparseMatrix,
+    labels: Vec<f64>,
+    groups: Vec<u32>,
+    weights: Vec<f64>,
+    y_set: Simplex,
+    mu: f64,
+}
+
+/// Rows that one task of a sum takes; sums are added up in the order of the chunks.
+const CHUNK: usize = 8192;
+
+impl GroupRobust {
+    /// The model over these rows: `labels` +1 or -1, `groups` numbered from 0 with none empty.
+    ///
+    /// # Errors
+    /// Lengths that disagree, a label that is not +1 or -1, a group without rows, `mu` not positive.
+    pub fn new(rows: SparseMatrix, labels: Vec<f64>, groups: Vec<u32>, mu: f64) -> Result<Self> {
+        check_len("labels", rows.rows(), labels.len())?;
+        check_len("groups", rows.rows(), groups.len())?;
+        check_positive("mu", mu)?;
+        if let Some(i) = labels.iter().position(|&b| b != 1.0 && b != -1.0) {
+            let why = format!("label {i} is {}; labels are 1 or -1", labels[i]);
+            return Err(Error::Setting { name: "labels", why });
+        }
+        let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
+        let mut sizes = vec![0u64; count];
+        groups.iter().for_each(|&g| sizes[g as usize] += 1);
+        if let Some(g) = sizes.iter().position(|&s| s == 0) {
+            return Err(Error::EmptySet { why: format!("group {g} has no rows") });
+        }
+        let y_set = Simplex::new(count)?;
+        let weights = groups.iter().map(|&g| 1.0 / sizes[g as usize] as f64).collect();
+        Ok(GroupRobust { rows, labels, groups, weights, y_set, mu })
+    }
+
+    /// The set of `y`.
+    #[must_use]
+    pub fn y_set(&self) -> &Simplex {
+        &self.y_set
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    fn even(&self) -> f64 {
+        1.0 / self.y_set.dim() as f64
+    }
+
+    /// `-mu/2 |y - 1/G|^2`.
+    fn regulariser(&self, y: &[f64]) -> f64 {
+        -0.5 * self.mu * y.iter().map(|v| (v - self.even()).powi(2)).sum::<f64>()
+    }
+
+    /// Sums over all rows, in parallel and always in the same order.
+    fn sum_rows(&self, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+        let n = self.len();
+        let parts: Vec<f64> = (0..n.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|c| (c * CHUNK..((c + 1) * CHUNK).min(n)).map(&term).sum())
+            .collect();
+        parts.iter().sum()
+    }
+
+    fn margin_of_row(&self, i: usize, x: &[f64]) -> f64 {
+        let (columns, values) = self.rows.row(i);
+        self.labels[i] * columns.iter().zip(values).map(|(&j, v)| v * x[j as usize]).sum::<f64>()
+    }
+
+    /// `n w_i`, the weight of row `i` in its component.
+    fn component_weight(&self, i: usize) -> f64 {
+        self.len() as f64 * self.weights[i]
+    }
+}
+
+/// `log(1 + exp(-m))`.
+fn logistic(m: f64) -> f64 {
+    if m > 0.0 { (-m).exp().ln_1p() } else { -m + m.exp().ln_1p() }
+}
+
+/// `1 / (1 + exp(m))`, minus the slope of [`logistic`].
+fn complement(m: f64) -> f64 {
+    if m > 0.0 {
+        let e = (-m).exp();
+        e / (1.0 + e)
+    } else {
+        1.0 / (1.0 + m.exp())
+    }
+}
+
+/// `logistic(m + d) - logistic(m) + complement(m) d`, without cancellation.
+fn logistic_bend(m: f64, d: f64) -> f64 {
+    let p = complement(m);
+    if d.abs() < 1e-3 {
+        p * (1.0 - p) * d * d * (0.5 - (1.0 - 2.0 * p) * d / 6.0)
+    } else if d.abs() < 30.0 {
+        (p * (-d).exp_m1()).ln_1p() + p * d
+    } else {
+        logistic(m + d) - logistic(m) + p * d
+    }
+}
+
+impl SaddleProblem for GroupRobust {
+    fn dim_x(&self) -> usize {
+        self.rows.columns()
+    }
+
+    fn dim_y(&self) -> usize {
+        self.y_set.dim()
+    }
+
+    fn image_dim(&self) -> usize {
+        self.len()
+    }
+
+    fn image(&self, x: &[f64], out: &mut [f64]) {
+        self.rows.multiply(x, out);
+    }
+
+    fn adjoint(&self, s: &[f64], out: &mut [f64]) {
+        self.rows.multiply_transposed(s, out);
+    }
+
+    fn cache_dim(&self) -> usize {
+        self.dim_y()
+    }
+
+    fn prepare(&self, image: &[f64], cache: &mut [f64]) {
+        let (n, count) = (self.len(), cache.len());
+        let parts: Vec<Vec<f64>> = (0..n.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|c| {
+                let mut losses = vec![0.0; count];
+                for i in c * CHUNK..((c + 1) * CHUNK).min(n) {
+                    let loss = self.weights[i] * logistic(self.labels[i] * image[i]);
+                    losses[self.groups[i] as usize] += loss;
+                }
+                losses
+            })
+            .collect();
+        cache.fill(0.0);
+        for part in parts {
+            cache.iter_mut().zip(part).for_each(|(c, p)| *c += p);
+        }
+    }
+
+    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+        crate::linalg::dot(at.cache, y) + self.regulariser(y)
+    }
+
+    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+            for (offset, o) in out.iter_mut().enumerate() {
+                let i = chunk * CHUNK + offset;
+                let b = self.labels[i];
+                let weight = self.weights[i] * y[self.groups[i] as usize];
+                *o = -weight * b * complement(b * at.image[i]);
+            }
+        });
+    }
+
+    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        for g in 0..y.len() {
+            out[g] = at.cache[g] - self.mu * (y[g] - self.even());
+        }
+    }
+
+    fn has_best_response(&self) -> bool {
+        true
+    }
+
+    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+        let slope: Vec<f64> = at.cache.iter().map(|l| -l).collect();
+        let mut centre = vec![0.0; y.len()];
+        self.y_set.center(&mut centre);
+        self.y_set.oracle().prox(&slope, &centre, self.mu, y).unwrap_or(f64::INFINITY)
+    }
+
+    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], _slope: f64) -> Measured {
+        let value = self.sum_rows(|i| {
+            let b = self.labels[i];
+            let weight = self.weights[i] * y[self.groups[i] as usize];
+            weight * logistic_bend(b * from.image[i], b * (to.image[i] - from.image[i]))
+        });
+        Measured { value, rounding: 1e-6 * value.abs() + f64::MIN_POSITIVE }
+    }
+
+    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+        // the losses' common part cancels, since both sum to 1
+        let shift = at.cache[0];
+        let (mut value, mut size) = (0.0, 0.0);
+        for g in 0..from.len() {
+            let middle = 0.5 * (from[g] + to[g]) - self.even();
+            let slope = at.cache[g] - shift - self.mu * middle;
+            value += slope * (to[g] - from[g]);
+            size += (at.cache[g].abs() + self.mu * middle.abs()) * (to[g] - from[g]).abs();
+        }
+        Measured { value, rounding: 4.0 * f64::EPSILON * size }
+    }
+
+    fn constants(&self) -> BlockConstants {
+        BlockConstants { lyy: Some(self.mu), mu: Some(self.mu), ..BlockConstants::default() }
+    }
+
+    fn sampled(&self) -> Option<&dyn Sampled> {
+        Some(self)
+    }
+}
+
+impl Sampled for GroupRobust {
+    fn population(&self) -> Population {
+        Population::Finite(self.len() as u64)
+    }
+
+    fn batch_value(&self, batch: &[u64], x: &[f64], y: &[f64]) -> f64 {
+        let terms = batch.iter().map(|&i| {
+            let i = i as usize;
+            let weight = self.component_weight(i) * y[self.groups[i] as usize];
+            weight * logistic(self.margin_of_row(i, x))
+        });
+        terms.sum::<f64>() / batch.len() as f64 + self.regulariser(y)
+    }
+
+    fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for &i in batch {
+            let i = i as usize;
+            let weight = self.component_weight(i) * y[self.groups[i] as usize] / batch.len() as f64;
+            let slope = -weight * self.labels[i] * complement(self.margin_of_row(i, x));
+            let (columns, values) = self.rows.row(i);
+            for (&j, v) in columns.iter().zip(values) {
+                out[j as usize] += slope * v;
+            }
+        }
+    }
+
+    fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        for g in 0..y.len() {
+            out[g] = -self.mu * (y[g] - self.even());
+        }
+        for &i in batch {
+            let i = i as usize;
+            let loss = self.component_weight(i) * logistic(self.margin_of_row(i, x));
+            out[self.groups[i] as usize] += loss / batch.len() as f64;
+        }
+    }
+
+    fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
+        let size = batch.len() as f64;
+        let pick = |i: &u64| *i as usize;
+        Some(Box::new(GroupRobust {
+            rows: self.rows.select(batch),
+            labels: batch.iter().map(|i| self.labels[pick(i)]).collect(),
+            groups: batch.iter().map(|i| self.groups[pick(i)]).collect(),
+            weights: batch.iter().map(|i| self.component_weight(pick(i)) / size).collect(),
+            y_set: self.y_set.clone(),
+            mu: self.mu,
+        }))
+    }
+}
+
+/// A generated data set: sparse rows with frequent and rare features, labels from a linear rule that
+/// differs somewhat from group to group, groups of very different size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SyntheticGroups {
+    /// Rows.
+    pub rows: usize,
+    /// Features.
+    pub features: usize,
+    /// Non-zero entries of a row.
+    pub nonzeros: usize,
+    /// Groups.
+    pub groups: usize,
+    /// The share of labels that are flipped.
+    pub flipped: f64,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl SyntheticGroups {
+    /// The data as a model with this `mu`.
+    ///
+    /// # Errors
+    /// Sizes of zero, fewer features than non-zeros, a group that comes out empty, a bad `mu`.
+    pub fn model(&self, mu: f64) -> Result<GroupRobust> {
+        let SyntheticGroups { rows, features, nonzeros, groups, flipped, seed } = *self;
+        if rows == 0 || nonzeros == 0 || groups == 0 || features < nonzeros {
+            return Err(Error::EmptySet {
+                why: format!("{rows} rows of {nonzeros} of {features} features in {groups} groups"),
+            });
+        }
+        let streams = Streams::new(seed);
+        let unit = |word: u64| (word >> 11) as f64 / (1u64 << 53) as f64;
+        let mut rule = streams.stream("rule");
+        let common: Vec<f64> = (0..features).map(|_| 2.0 * unit(rule.word()) - 1.0).collect();
+        let own: Vec<Vec<f64>> = (0..groups)
+            .map(|_| (0..features).map(|_| 2.0 * unit(rule.word()) - 1.0).collect())
+            .collect();
+        let mut draw = streams.stream("rows");
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        let (mut labels, mut memberships) = (Vec::new(), Vec::new());
+        let size = 1.0 / (nonzeros as f64).sqrt();
+        for _ in 0..rows {
+            // group g is about half as large as group g - 1, but for the last, which ties with it
+            let group = (0..groups - 1).find(|_| draw.word() % 2 == 0).unwrap_or(groups - 1);
+            let first = indices.len();
+            while indices.len() < first + nonzeros {
+                // squaring makes low features frequent
+                let feature =
+                    ((unit(draw.word()).powi(2) * features as f64) as u32).min(features as u32 - 1);
+                if !indices[first..].contains(&feature) {
+                    indices.push(feature);
+                    values.push(if draw.word() % 2 == 0 { size } else { -size });
+                }
+            }
+            indices[first..].sort_unstable();
+            starts.push(indices.len());
+            let score: f64 = indices[first..]
+                .iter()
+                .zip(&values[first..])
+                .map(|(&j, v)| v * (common[j as usize] + 0.7 * own[group][j as usize]))
+                .sum();
+            let flip = unit(draw.word()) < flipped;
+            labels.push(if (score > 0.0) != flip { 1.0 } else { -1.0 });
+            memberships.push(group as u32);
+        }
+        let matrix = SparseMatrix::from_rows(features, starts, indices, values)?;
+        GroupRobust::new(matrix, labels, memberships, mu)
+    }
+}
