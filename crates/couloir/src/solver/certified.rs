@@ -62,6 +62,8 @@ const ROUNDS: u32 = 4;
 const RUNAWAY: f64 = 1e12;
 /// The first guess of `Lhat` in units of `|grad_x| / D_X`: low, for raising it costs no gradient.
 const FIRST_GUESS: f64 = 1e-3;
+/// What `Lhat` is multiplied with when the problem changes: a larger batch may bend far less.
+const FRESH: f64 = 1.0 / 64.0;
 /// A gap of this many times the rounding charged to it can hardly fall further.
 const FLOOR: f64 = 3.0;
 
@@ -206,6 +208,47 @@ impl<'a> Certified<'a> {
             y,
             oracles,
         })
+    }
+
+    /// Starts anew from the present `x` with another problem on the same sets, one that is close to the
+    /// last: the hull search keeps its points, and `Lhat` is sought from below its present value.
+    pub(super) fn move_to(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+        let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
+        self.oracles = Oracles::of(problem, x_set, y_set)?;
+        self.responder = Responder::new(&self.oracles, inner_y, self.inner_budget)?;
+        let mut start = PointX::new(&*self.oracles.problem);
+        std::mem::swap(&mut start.x, &mut self.x.x);
+        self.oracles.image(&start.x, &mut start.image)?;
+        self.oracles.prepare(&mut start);
+        for point in [&mut self.v, &mut self.trial_v] {
+            point.image.resize(start.image.len(), 0.0);
+        }
+        self.v.x.copy_from_slice(&start.x);
+        self.v.image.copy_from_slice(&start.image);
+        if let Some(improver) = &mut self.improver {
+            improver.move_to(&mut self.oracles, &start)?;
+        }
+        self.trial_x = PointX { x: Vec::new(), ..start.clone() };
+        self.z = self.trial_x.clone();
+        let (o, y) = (&mut self.oracles, &self.best.y);
+        let mut scratch = GapScratch::new(start.x.len(), y.len());
+        let first = o.certifying(|o| fw_gap(o, &start, y, &mut scratch))?;
+        self.y_hat.copy_from_slice(y);
+        self.best = Best {
+            certificate: first,
+            upper: first.upper,
+            x_is_current: true,
+            x: start.clone(),
+            lower: first.lower,
+            y: self.y_hat.clone(),
+            confidence: first.confidence,
+        };
+        self.x = start;
+        self.k = 0;
+        self.lhat *= FRESH; // found again by raising, which costs no gradient
+        self.charges = 0.0;
+        self.bounds = Bounds::NONE;
+        Ok(())
     }
 
     /// The current `Lhat`.

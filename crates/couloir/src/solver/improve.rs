@@ -58,6 +58,20 @@ impl Improver {
         }
     }
 
+    /// Forms the images anew for another problem, at a point of it.
+    pub fn move_to(&mut self, oracles: &mut Oracles<'_>, like: &PointX) -> Result<()> {
+        for entry in &mut self.history {
+            entry.image.resize(like.image.len(), 0.0);
+        }
+        let unused = self.history.len() - self.filled;
+        for entry in &mut self.history[unused..] {
+            oracles.image(&entry.x, &mut entry.image)?;
+        }
+        self.point = PointX { x: Vec::new(), image: like.image.clone(), cache: like.cache.clone() };
+        self.grad_image.resize(like.image.len(), 0.0);
+        Ok(())
+    }
+
     /// Takes `v_{k-1}` into the history and hands back the buffer of the oldest entry.
     pub fn push(&mut self, v: Imaged) -> Imaged {
         self.waited += 1;
@@ -110,10 +124,16 @@ impl Improver {
         for _ in 0..EVALUATIONS {
             if beta == 0.0 {
                 beta = self.first_scale(m);
+                if !(beta > 0.0 && beta.is_finite()) {
+                    break; // no point of the hull is downhill
+                }
             }
             self.minimise_model(m, beta);
             // the small solve is ill-conditioned, and only convex combinations stay in the set
             let total: f64 = self.trial[..m].iter().sum();
+            if !(total > 0.5 && total < 2.0) {
+                break; // the model has broken down
+            }
             self.trial[..m].iter_mut().for_each(|w| *w /= total);
             let predicted: f64 =
                 (0..m).map(|j| self.slope[j] * (self.trial[j] - self.weights[j])).sum();
@@ -229,7 +249,7 @@ impl Improver {
         let best = (0..m).min_by(|&i, &j| self.slope[i].total_cmp(&self.slope[j])).unwrap_or(0);
         self.trial.fill(0.0);
         self.trial[best] = 1.0;
-        ((at - self.slope[best]) / self.square(m)).max(f64::MIN_POSITIVE)
+        (at - self.slope[best]) / self.square(m)
     }
 
     /// `trial = argmin <slope, w> + beta/2 (w - weights)^T Gram (w - weights)` over the simplex, by the primal

@@ -5,8 +5,8 @@
 //! draw a batch of b samples
 //! repeat
 //!     run certified MPCGS on the mean over the batch, from the present x and y, until the gap on the
-//!     batch is `REDUCTION` times what it was when the batch was new
-//!     certify the pair on the whole problem; draw a batch `growth` times as large
+//!     batch is half of what it was when the batch was new
+//!     certify the pair on the whole problem; draw a batch `growth` (2) times as large
 //! until the batch is the whole sum, on which certified MPCGS then runs on
 //! ```
 //!
@@ -51,7 +51,7 @@ impl Default for PracticalSettings {
     fn default() -> Self {
         PracticalSettings {
             first_batch: 256,
-            growth: 4,
+            growth: 2,
             largest_batch: 1 << 24,
             inner: Inner::Auto,
             inner_budget: super::certified::INNER_BUDGET,
@@ -60,8 +60,8 @@ impl Default for PracticalSettings {
     }
 }
 
-/// The share of its first gap at which a batch has given what it can: the sampling error of a batch
-/// four times as large is about half.
+/// The share of its first gap at which a batch has given what it can. The first gap is about the last
+/// batch's sampling error, and twice as large a batch has at least half of it.
 const REDUCTION: f64 = 0.5;
 /// Iterations on one batch at the most: where the gap on it will not fall, a larger one may help.
 const MOST_ITERATIONS: u64 = 50;
@@ -69,8 +69,6 @@ const MOST_ITERATIONS: u64 = 50;
 /// Practical MPSCGS, running.
 pub struct Practical<'a> {
     problem: &'a dyn SaddleProblem,
-    x_set: &'a dyn Domain,
-    y_set: &'a dyn Domain,
     /// The whole problem, for certificates.
     whole: Oracles<'a>,
     settings: PracticalSettings,
@@ -120,20 +118,20 @@ impl<'a> Practical<'a> {
             });
         }
         let whole = Oracles::new(problem, x_set, y_set)?;
-        whole.sampled()?;
         let mut point = PointX::new(problem);
         whole.start(Block::X, x_start, &mut point.x)?;
         let mut y = vec![0.0; problem.dim_y()];
         whole.start(Block::Y, y_start, &mut y)?;
         let mut batches = Streams::new(settings.seed).stream("batches");
-        let sets = (x_set, y_set);
-        let size = settings.first_batch;
-        let stage = Stage::new(problem, sets, settings, &mut batches, size, &point.x, &y, None)?;
+        let (held, size, is_whole) = draw(problem, &mut batches, settings.first_batch)?;
+        let mut inner = CertifiedSettings::default().inner(settings.inner);
+        inner.inner_budget = settings.inner_budget;
+        let solver = Certified::of(held, x_set, y_set, &inner, Some(&point.x), Some(&y))?;
+        let first_gap = solver.certificate().gap;
+        let stage = Stage { solver, size, is_whole, first_gap };
         let best = Incumbent::new(&point.x, &y);
         let mut solver = Practical {
             problem,
-            x_set,
-            y_set,
             whole,
             settings: settings.clone(),
             batches,
@@ -158,23 +156,15 @@ impl<'a> Practical<'a> {
 
     /// Moves on to a larger batch.
     fn grow(&mut self) -> Result<()> {
-        let (x, y) = self.stage.solver.best();
-        self.point.x.copy_from_slice(x);
-        self.y.copy_from_slice(y);
         self.spent = self.spent_on_batches();
-        let lhat = self.stage.solver.lhat();
-        let size = (self.stage.size.saturating_mul(self.settings.growth))
-            .min(self.settings.largest_batch.max(self.stage.size));
-        self.stage = Stage::new(
-            self.problem,
-            (self.x_set, self.y_set),
-            &self.settings,
-            &mut self.batches,
-            size,
-            &self.point.x,
-            &self.y,
-            Some(lhat),
-        )?;
+        let largest = self.settings.largest_batch.max(self.stage.size);
+        let wanted = self.stage.size.saturating_mul(self.settings.growth).min(largest);
+        let (held, size, is_whole) = draw(self.problem, &mut self.batches, wanted)?;
+        let solver = &mut self.stage.solver;
+        solver.move_to(held, self.settings.inner)?;
+        let first_gap = solver.certificate().gap;
+        (self.stage.size, self.stage.is_whole) = (size, is_whole);
+        self.stage.first_gap = first_gap;
         self.uncertified = true;
         self.count();
         Ok(())
@@ -210,45 +200,7 @@ impl<'a> Practical<'a> {
     }
 }
 
-impl<'a> Stage<'a> {
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        problem: &'a dyn SaddleProblem,
-        (x_set, y_set): (&'a dyn Domain, &'a dyn Domain),
-        settings: &PracticalSettings,
-        batches: &mut Stream,
-        size: u64,
-        x: &[f64],
-        y: &[f64],
-        lhat: Option<f64>,
-    ) -> Result<Self> {
-        let Some(sampled) = problem.sampled() else {
-            return Err(Error::MissingOracle {
-                set: "the problem".to_owned(),
-                oracle: "batches",
-                hint: "use `certified`",
-            });
-        };
-        let whole = matches!(sampled.population(), Population::Finite(n) if size >= n);
-        let mut batch = Vec::new();
-        let held = if whole {
-            Held::Lent(problem)
-        } else {
-            sampled_problem(problem, batches, size, &mut batch)
-        };
-        let size = match sampled.population() {
-            Population::Finite(n) => size.min(n),
-            Population::Infinite => size,
-        };
-        let mut inner = CertifiedSettings::default().inner(settings.inner);
-        inner.inner_budget = settings.inner_budget;
-        // a little below, for raising it costs no gradient
-        inner.first_lhat = lhat.map(|l| 0.25 * l).filter(|l| l.is_finite() && *l > 0.0);
-        let solver = Certified::of(held, x_set, y_set, &inner, Some(x), Some(y))?;
-        let first_gap = solver.certificate().gap;
-        Ok(Stage { solver, size, is_whole: whole, first_gap })
-    }
-
+impl Stage<'_> {
     /// Whether the batch has given what it can.
     fn is_spent(&self) -> bool {
         !self.is_whole
@@ -257,22 +209,34 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The mean over a new batch, in the problem's own way where it has one.
-fn sampled_problem<'a>(
+/// The mean over a new batch of the size wanted, in the problem's own way where it has one; its size;
+/// whether it is the whole problem.
+fn draw<'a>(
     problem: &'a dyn SaddleProblem,
     batches: &mut Stream,
-    size: u64,
-    batch: &mut Vec<u64>,
-) -> Held<'a> {
-    let Some(sampled) = problem.sampled() else { return Held::Lent(problem) };
-    batches.batch(sampled.population(), size, batch);
-    match sampled.restrict(batch) {
+    wanted: u64,
+) -> Result<(Held<'a>, u64, bool)> {
+    let Some(sampled) = problem.sampled() else {
+        return Err(Error::MissingOracle {
+            set: "the problem".to_owned(),
+            oracle: "batches (`sampled()` is None)",
+            hint: "use a method for whole gradients, for instance `certified`",
+        });
+    };
+    match sampled.population() {
+        Population::Finite(n) if wanted >= n => return Ok((Held::Lent(problem), n, true)),
+        _ => {}
+    }
+    let mut batch = Vec::new();
+    batches.batch(sampled.population(), wanted, &mut batch);
+    let held = match sampled.restrict(&batch) {
         Some(restricted) => Held::Owned(restricted),
-        None => match BatchProblem::new(problem, std::mem::take(batch)) {
+        None => match BatchProblem::new(problem, batch) {
             Some(restricted) => Held::Owned(Box::new(restricted)),
             None => Held::Lent(problem),
         },
-    }
+    };
+    Ok((held, wanted, false))
 }
 
 impl Algorithm for Practical<'_> {
@@ -309,6 +273,10 @@ impl Algorithm for Practical<'_> {
             let point = &mut self.point;
             self.whole.certifying(|o| o.image(&point.x, &mut point.image))?;
             self.whole.prepare(point);
+            if self.problem.has_best_response() {
+                // y answers the batch; what answers the whole certifies x better
+                self.whole.certifying(|o| o.best_response(point, &mut self.y))?;
+            }
             self.best.consider(&mut self.whole, point, &self.y)?;
             self.uncertified = false;
             self.count();
