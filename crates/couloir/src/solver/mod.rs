@@ -5,9 +5,11 @@ mod improve;
 mod incumbent;
 mod printed;
 mod respond;
+mod spfw;
 
 pub use certified::{Certified, CertifiedSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub use spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
@@ -34,6 +36,8 @@ pub enum Method {
     Certified(CertifiedSettings),
     /// MPCGS as printed in the paper.
     Printed(PrintedSettings),
+    /// SP-FW of Gidel, Jebara and Lacoste-Julien.
+    Spfw(SpfwSettings),
 }
 
 impl Default for Method {
@@ -53,6 +57,12 @@ impl Method {
     #[must_use]
     pub fn printed() -> Self {
         Method::Printed(PrintedSettings::default())
+    }
+
+    /// SP-FW with the open step.
+    #[must_use]
+    pub fn spfw() -> Self {
+        Method::Spfw(SpfwSettings::default())
     }
 }
 
@@ -169,6 +179,7 @@ impl<'a> Solve<'a> {
         Ok(match &self.method {
             Method::Certified(settings) => Box::new(Certified::new(p, xs, ys, settings, x0, y0)?),
             Method::Printed(settings) => Box::new(Printed::new(p, xs, ys, settings, x0, y0)?),
+            Method::Spfw(settings) => Box::new(Spfw::new(p, xs, ys, settings, x0, y0)?),
         })
     }
 
