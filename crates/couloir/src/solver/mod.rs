@@ -5,10 +5,12 @@ mod improve;
 mod incumbent;
 mod printed;
 mod respond;
+mod spafw;
 mod spfw;
 
 pub use certified::{Certified, CertifiedSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub use spafw::{SpAfw, SpAfwSettings, SpAfwStep};
 pub use spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 
 use crate::domain::Domain;
@@ -38,6 +40,8 @@ pub enum Method {
     Printed(PrintedSettings),
     /// SP-FW of Gidel, Jebara and Lacoste-Julien.
     Spfw(SpfwSettings),
+    /// SP-FW with away steps, on polytopes.
+    SpAfw(SpAfwSettings),
 }
 
 impl Default for Method {
@@ -63,6 +67,12 @@ impl Method {
     #[must_use]
     pub fn spfw() -> Self {
         Method::Spfw(SpfwSettings::default())
+    }
+
+    /// SP-AFW with its adaptive step.
+    #[must_use]
+    pub fn spafw() -> Self {
+        Method::SpAfw(SpAfwSettings::default())
     }
 }
 
@@ -180,6 +190,7 @@ impl<'a> Solve<'a> {
             Method::Certified(settings) => Box::new(Certified::new(p, xs, ys, settings, x0, y0)?),
             Method::Printed(settings) => Box::new(Printed::new(p, xs, ys, settings, x0, y0)?),
             Method::Spfw(settings) => Box::new(Spfw::new(p, xs, ys, settings, x0, y0)?),
+            Method::SpAfw(settings) => Box::new(SpAfw::new(p, xs, ys, settings, x0, y0)?),
         })
     }
 
