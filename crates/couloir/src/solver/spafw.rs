@@ -40,9 +40,10 @@ pub enum SpAfwStep {
     ///
     /// Lengths are in diameters, `|d|^2 = |d_x|^2/D_X^2 + |d_y|^2/D_Y^2` (so units do not matter), and `beta` is
     /// the largest recent `|dF|^2/<dF, dz>` (dual norm) over consecutive iterates: the inverse of the
-    /// cocoercivity of `F`, which is `L^2/mu` at worst. `1/beta` is the longest step for which
-    /// `z - F(z)/beta` is known to come closer to the saddle point; here it is a rule of thumb, that
-    /// costs no oracle call and converges linearly in our tests where `F` is strongly monotone.
+    /// cocoercivity of `F`, which is `L^2/mu` at worst. `1/beta` is half of the longest step for which
+    /// `z - F(z)/beta` is known to stray no further from the saddle point; that the same measure suits a
+    /// step along `d` is a rule of thumb without a proof. It costs no oracle call, and in our tests it is
+    /// linear wherever `F` is strongly monotone, coupling or no coupling.
     #[default]
     Adaptive,
     /// `2/(k+2)`.
