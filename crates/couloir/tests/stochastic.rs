@@ -6,7 +6,7 @@ use couloir::problem::{
     check_gradient,
 };
 use couloir::random::Streams;
-use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
+use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
 use couloir::sliding::{Istorc, IstorcConstants, SampledFunction, SlideState, Snapshot};
 use couloir::solver::{
     MpscgsConstants, PracticalSettings, PrintedConstants, PrintedMpscgsSettings,

@@ -7,11 +7,15 @@ mod mpscgs;
 mod practical;
 mod printed;
 mod respond;
+mod spafw;
+mod spfw;
 
 pub use certified::{Certified, CertifiedSettings};
 pub use mpscgs::{MpscgsConstants, PrintedMpscgs, PrintedMpscgsSettings};
 pub use practical::{Practical, PracticalSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub use spafw::{SpAfw, SpAfwSettings, SpAfwStep};
+pub use spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
@@ -42,6 +46,10 @@ pub enum Method {
     Mpscgs(PracticalSettings),
     /// MPSCGS as printed in the paper.
     PrintedMpscgs(PrintedMpscgsSettings),
+    /// SP-FW of Gidel, Jebara and Lacoste-Julien.
+    Spfw(SpfwSettings),
+    /// SP-FW with away steps, on polytopes.
+    SpAfw(SpAfwSettings),
 }
 
 impl Default for Method {
@@ -73,6 +81,16 @@ impl Method {
     #[must_use]
     pub fn printed_mpscgs() -> Self {
         Method::PrintedMpscgs(PrintedMpscgsSettings::default())
+    /// SP-FW with the open step.
+    #[must_use]
+    pub fn spfw() -> Self {
+        Method::Spfw(SpfwSettings::default())
+    }
+
+    /// SP-AFW with its adaptive step.
+    #[must_use]
+    pub fn spafw() -> Self {
+        Method::SpAfw(SpAfwSettings::default())
     }
 }
 
@@ -193,6 +211,8 @@ impl<'a> Solve<'a> {
             Method::PrintedMpscgs(settings) => {
                 Box::new(PrintedMpscgs::new(p, xs, ys, settings, x0, y0)?)
             }
+            Method::Spfw(settings) => Box::new(Spfw::new(p, xs, ys, settings, x0, y0)?),
+            Method::SpAfw(settings) => Box::new(SpAfw::new(p, xs, ys, settings, x0, y0)?),
         })
     }
 
