@@ -1,7 +1,7 @@
 //! The problem and its two sets as a solver sees them: every call is counted, everything that comes
 //! back is checked.
 
-use super::{Ledger, Measured, OracleCounts, SaddleProblem, Seen};
+use super::{Ledger, Measured, OracleCounts, Population, SaddleProblem, Sampled, Seen};
 use crate::domain::{Domain, LinearMin, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
 use crate::sliding::{SlideReport, SlideTask};
@@ -195,6 +195,52 @@ impl<'a> Oracles<'a> {
         check_finite("best response in y", out)?;
         check_finite("accuracy of the best response in y", &[gap])?;
         Ok(gap.max(0.0))
+    }
+
+    /// The mean of the batch's gradients in `x`; only for problems that are [`Sampled`](super::Sampled).
+    pub fn batch_grad_x(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_x(batch, x, y, out);
+        self.count_components(batch.len() as u64)?;
+        check_finite("grad_x of a batch", out)
+    }
+
+    /// The mean of the batch's gradients in `y`; only for problems that are [`Sampled`](super::Sampled).
+    pub fn batch_grad_y(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_y(batch, x, y, out);
+        self.count_components(batch.len() as u64)?;
+        check_finite("grad_y of a batch", out)
+    }
+
+    /// The problem as a mean, or an error that says it is none.
+    pub fn sampled(&self) -> Result<&'a dyn Sampled> {
+        self.problem.sampled().ok_or_else(|| Error::MissingOracle {
+            set: "this problem".to_owned(),
+            oracle: "gradients of components (`sampled`)",
+            hint: "implement `Sampled`, or use a method that takes full gradients",
+        })
+    }
+
+    /// Counts gradients of components in one block: of a finite sum also as a part of a pass.
+    fn count_components(&mut self, gradients: u64) -> Result<()> {
+        let population = self.sampled()?.population();
+        let counts = self.counts();
+        counts.component_grads += gradients;
+        if let Population::Finite(n) = population {
+            counts.passes += gradients as f64 / n as f64;
+        }
+        Ok(())
     }
 
     pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {

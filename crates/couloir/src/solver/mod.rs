@@ -1,13 +1,21 @@
 //! The solvers, one file each, and the one call that runs any of them.
 
+mod apg;
 mod certified;
+mod extragradient;
 mod improve;
 mod incumbent;
 mod printed;
 mod respond;
+mod step_search;
+mod svre;
 
+pub use apg::{Apg, ApgSettings};
 pub use certified::{Certified, CertifiedSettings};
+pub use extragradient::{Extragradient, ExtragradientSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub use step_search::{PAPER_GRID, StepSearch, StepTrial, search_steps};
+pub use svre::{Epoch, Svre, SvreSettings};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
@@ -34,6 +42,12 @@ pub enum Method {
     Certified(CertifiedSettings),
     /// MPCGS as printed in the paper.
     Printed(PrintedSettings),
+    /// Variance reduced extragradient with exact projections.
+    Svre(SvreSettings),
+    /// Extragradient (Euclidean Mirror-Prox) with exact projections.
+    Extragradient(ExtragradientSettings),
+    /// Accelerated projected gradient on `max_y f(., y)`.
+    Apg(ApgSettings),
 }
 
 impl Default for Method {
@@ -53,6 +67,24 @@ impl Method {
     #[must_use]
     pub fn printed() -> Self {
         Method::Printed(PrintedSettings::default())
+    }
+
+    /// SVRE with its default settings.
+    #[must_use]
+    pub fn svre() -> Self {
+        Method::Svre(SvreSettings::default())
+    }
+
+    /// Extragradient with steps found by backtracking.
+    #[must_use]
+    pub fn extragradient() -> Self {
+        Method::Extragradient(ExtragradientSettings::default())
+    }
+
+    /// Accelerated projected gradient with its default settings.
+    #[must_use]
+    pub fn apg() -> Self {
+        Method::Apg(ApgSettings::default())
     }
 }
 
@@ -169,6 +201,11 @@ impl<'a> Solve<'a> {
         Ok(match &self.method {
             Method::Certified(settings) => Box::new(Certified::new(p, xs, ys, settings, x0, y0)?),
             Method::Printed(settings) => Box::new(Printed::new(p, xs, ys, settings, x0, y0)?),
+            Method::Svre(settings) => Box::new(Svre::new(p, xs, ys, settings, x0, y0)?),
+            Method::Extragradient(settings) => {
+                Box::new(Extragradient::new(p, xs, ys, settings, x0, y0)?)
+            }
+            Method::Apg(settings) => Box::new(Apg::new(p, xs, ys, settings, x0, y0)?),
         })
     }
 
@@ -204,4 +241,20 @@ fn exact_x(oracles: &Oracles<'_>, inner: Inner) -> Result<bool> {
             hint: "use the inner solve `Slide` for x",
         }),
     }
+}
+
+/// Fails unless the set of this block has an exact projection.
+fn need_projection(oracles: &Oracles<'_>, block: Block) -> Result<()> {
+    let set = match block {
+        Block::X => oracles.x_set,
+        Block::Y => oracles.y_set,
+    };
+    if oracles.has_prox(block) {
+        return Ok(());
+    }
+    Err(Error::MissingOracle {
+        set: set.describe(),
+        oracle: "exact projection",
+        hint: "use a projection-free method, for instance `certified`",
+    })
 }
