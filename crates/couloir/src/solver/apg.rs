@@ -7,7 +7,7 @@ use super::respond::Responder;
 use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
-use crate::linalg::{combine, dot_difference, dot_of_differences, norm};
+use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, norm};
 use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::sliding::SlideState;
@@ -41,7 +41,7 @@ const FIRST_GUESS: f64 = 1e-2;
 const FIRST_ACCURACY: f64 = 1e-3;
 /// The accuracy of later responses, relative to `L |x_k - w_k|^2`.
 const ACCURACY: f64 = 0.02;
-/// How much the curvature may fall from one step to the next.
+/// How much the curvature may fall from one step to the next, and what calls for it.
 const FALL: f64 = 0.85;
 /// A rise of the curvature within one iteration after which something else must be wrong.
 const RUNAWAY: f64 = 1e14;
@@ -58,7 +58,8 @@ const RUNAWAY: f64 = 1e14;
 /// outside, where `f` must be defined too.
 ///
 /// The responses are good to a part of `L_k |x_k - w_k|^2`, which falls like the square of the gap: the
-/// gap of the pair `(x_k, y(x_k))` is of first order in the error of `y`.
+/// gap of the pair `(x_k, y(x_k))` is of first order in the error of `y`. That pair and `(x_k, ybar_k)`, with
+/// the average of the `y(w_s)` weighted by `t_s/L_s` since the last restart, are certified.
 pub struct Apg<'a> {
     oracles: Oracles<'a>,
     responder: Responder,
@@ -68,10 +69,13 @@ pub struct Apg<'a> {
     /// The `L` that `momentum` belongs to.
     last_curvature: f64,
     momentum: f64,
+    /// Whether the last step dropped the momentum.
+    restarts: bool,
     accuracy: f64,
     first_gap: f64,
-    /// `f(x_k, y_k)`, once known.
+    /// `f(x_k, y_k)`, and a bound of `max_y f(x_k, y)`, once known.
     value: f64,
+    upper: f64,
     x: PointX,
     before: PointX,
     ahead: PointX,
@@ -80,7 +84,11 @@ pub struct Apg<'a> {
     y: Vec<f64>,
     y_ahead: Vec<f64>,
     y_trial: Vec<f64>,
+    /// The average of the responses to `w_k` since the last restart, and the sum of its weights.
+    y_bar: Vec<f64>,
+    y_bar_weight: f64,
     gradient: Vec<f64>,
+    vertex: Vec<f64>,
     best: Incumbent,
 }
 
@@ -121,9 +129,14 @@ impl<'a> Apg<'a> {
             curvature: settings.first_curvature.unwrap_or(0.0),
             last_curvature: 0.0,
             momentum: 1.0,
+            restarts: false,
             accuracy: FIRST_ACCURACY * first.gap,
             first_gap: first.gap,
             value: f64::INFINITY,
+            upper: f64::INFINITY,
+            y_bar: y.clone(),
+            y_bar_weight: 0.0,
+            vertex: vec![0.0; x.x.len()],
             before: x.clone(),
             ahead: x.clone(),
             trial: x.clone(),
@@ -158,12 +171,31 @@ impl<'a> Apg<'a> {
     /// Responds to the trial or to `w_k`, from the warm start that is there; returns what `y` may still
     /// gain, or nothing if the budget is used up.
     fn respond(&mut self, trial: bool) -> Result<Option<f64>> {
-        let floor = if self.value.is_finite() { f64::EPSILON * self.value.abs() } else { 0.0 };
-        let accuracy = self.accuracy.max(floor);
         let (at, y) =
             if trial { (&self.trial, &mut self.y_trial) } else { (&self.ahead, &mut self.y_ahead) };
-        let response = self.responder.respond(&mut self.oracles, at, accuracy, y)?;
+        let response = self.responder.respond(&mut self.oracles, at, self.accuracy, y)?;
         Ok((response.state != SlideState::OutOfBudget).then_some(response.gap))
+    }
+
+    /// The pair `(x_k, ybar_k)`, better than `(x_k, y_k)` where weak concavity makes `y(x)` jump:
+    /// `max_y f(x_k, y)` is known from the response, `min_x f(x, ybar_k)` is bounded from the gradient at
+    /// `x_k`.
+    fn consider_average(&mut self) -> Result<()> {
+        let Apg { oracles, x, y_bar, gradient, vertex, .. } = self;
+        let (value, at_x, minimum) = oracles.certifying(|o| -> Result<_> {
+            o.grad_x(x, y_bar, gradient)?;
+            let minimum = o.lmo(Block::X, gradient, vertex)?;
+            Ok((o.value(x, y_bar)?, dot(gradient, &x.x), minimum))
+        })?;
+        let gap_x = (at_x - minimum.lower).max(0.0);
+        let rounding = 8.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x + at_x.abs());
+        let (lower, upper) = (value - gap_x - rounding, self.upper + rounding);
+        if upper - lower < self.best.certificate.gap {
+            self.best.certificate = Certificate::between(lower, value, upper, minimum.confidence);
+            self.best.x.copy_from_slice(&self.x.x);
+            self.best.y.copy_from_slice(&self.y_bar);
+        }
+        Ok(())
     }
 }
 
@@ -175,9 +207,9 @@ impl Algorithm for Apg<'_> {
     fn step(&mut self) -> Result<Step> {
         let following = self.look_ahead();
         self.y_ahead.copy_from_slice(&self.y);
-        if self.respond(false)?.is_none() {
+        let Some(gap_ahead) = self.respond(false)? else {
             return Ok(Step::InnerBudget(Block::Y));
-        }
+        };
         self.oracles.grad_x(&self.ahead, &self.y_ahead, &mut self.gradient)?;
         if self.curvature == 0.0 {
             let guess = FIRST_GUESS * norm(&self.gradient) / self.diameter;
@@ -186,7 +218,7 @@ impl Algorithm for Apg<'_> {
 
         self.y_trial.copy_from_slice(&self.y_ahead);
         let mut ceiling = f64::INFINITY;
-        let (needed, square) = loop {
+        let (falls, square, gap) = loop {
             let (g, w) = (&self.gradient, &self.ahead.x);
             self.oracles.prox(Block::X, g, w, self.curvature, &mut self.trial.x)?;
             self.oracles.image(&self.trial.x, &mut self.trial.image)?;
@@ -194,16 +226,19 @@ impl Algorithm for Apg<'_> {
             let Some(gap) = self.respond(true)? else {
                 return Ok(Step::InnerBudget(Block::Y));
             };
-            // phi(x_k) - phi(w_k) - slope = [f(x_k, y_w) - f(w_k, y_w) - slope] + [f(x_k, y_k) - f(x_k, y_w)]
+            // phi(x_k) - phi(w_k) - slope = [f(x_k, y_w) - f(w_k, y_w) - slope] + [f(x_k, y_k) - f(x_k, y_w)],
+            // up to what both responses may still gain (the least that can be told of it is a rounding of f)
             let (slope, square) = dot_difference(&self.gradient, &self.trial.x, &self.ahead.x);
             let bend = self.oracles.bend_x(&self.ahead, &self.trial, &self.y_ahead, slope)?;
             let change = self.oracles.change_y(&self.trial, &self.y_ahead, &self.y_trial)?;
-            let excess = bend.value + change.value - 0.5 * self.curvature * square;
-            if excess <= bend.rounding + change.rounding + gap || square == 0.0 {
-                let needed = 2.0 * (bend.value + change.value) / square;
-                break (if square > 0.0 { needed } else { self.curvature }, square);
+            let bends = bend.value + change.value;
+            let least = if self.value.is_finite() { f64::EPSILON * self.value.abs() } else { 0.0 };
+            let slack = bend.rounding + change.rounding + gap + gap_ahead + least;
+            let allowed = 0.5 * self.curvature * square;
+            if bends <= allowed + slack || square == 0.0 {
+                break (bends < FALL * allowed && slack < allowed, square, gap);
             }
-            let needed = 2.0 * (bend.value + change.value) / square;
+            let needed = 2.0 * bends / square;
             ceiling = ceiling.min(RUNAWAY * self.curvature.max(needed));
             self.curvature = (1.05 * needed).clamp(1.4 * self.curvature, 32.0 * self.curvature);
             if !(self.curvature <= ceiling) {
@@ -220,20 +255,34 @@ impl Algorithm for Apg<'_> {
         };
         let value = self.oracles.value(&self.trial, &self.y_trial)?;
 
+        // ybar_k = sum_s (t_s/L_s) y(w_s) / sum_s t_s/L_s
+        if std::mem::take(&mut self.restarts) {
+            self.y_bar_weight = 0.0;
+        }
+        let weight = following / self.curvature;
+        self.y_bar_weight += weight;
+        let share = weight / self.y_bar_weight;
+        axpby(share, &self.y_ahead, 1.0 - share, &mut self.y_bar);
+
         // restart when the momentum points uphill or phi rises beyond rounding and inner accuracy
         let uphill = dot_of_differences(&self.ahead.x, &self.x.x, &self.trial.x) < 0.0;
         let rises = value
             > self.value + self.accuracy + 8.0 * f64::EPSILON * (value.abs() + self.value.abs());
-        self.momentum = if uphill || rises || square == 0.0 { 1.0 } else { following };
+        self.momentum = following;
+        if uphill || rises || square == 0.0 {
+            self.momentum = 1.0;
+            self.restarts = true;
+        }
         // x_k = w_k = x_{k-1} solves the problem, if y(w_k) was right
         let stuck = square == 0.0
             && self.trial.x == self.x.x
-            && self.accuracy <= 4.0 * f64::EPSILON * (value.abs() + self.first_gap);
-        self.value = value;
+            && self.accuracy <= f64::EPSILON.powf(1.5) * (value.abs() + self.first_gap);
+        (self.value, self.upper) = (value, value + gap);
         self.accuracy = (ACCURACY * self.curvature * square).max(1e-4 * self.accuracy);
         self.last_curvature = self.curvature;
-        if needed < FALL * self.curvature {
-            self.curvature *= FALL;
+        if falls {
+            // the momentum t^2 L_{k+1}/L_k must go on growing
+            self.curvature *= FALL.max(1.0 - 0.5 / self.momentum);
         }
         std::mem::swap(&mut self.before, &mut self.x);
         std::mem::swap(&mut self.x, &mut self.trial);
@@ -243,7 +292,11 @@ impl Algorithm for Apg<'_> {
     }
 
     fn evaluate(&mut self) -> Result<()> {
-        self.best.consider(&mut self.oracles, &self.x, &self.y)
+        self.best.consider(&mut self.oracles, &self.x, &self.y)?;
+        if self.k > 0 {
+            self.consider_average()?;
+        }
+        Ok(())
     }
 
     fn certificate(&self) -> &Certificate {
