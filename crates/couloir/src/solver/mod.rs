@@ -1,6 +1,8 @@
 //! The solvers, one file each, and the one call that runs any of them.
 
+mod apg;
 mod certified;
+mod extragradient;
 mod improve;
 mod incumbent;
 mod mpscgs;
@@ -9,13 +11,19 @@ mod printed;
 mod respond;
 mod spafw;
 mod spfw;
+mod step_search;
+mod svre;
 
+pub use apg::{Apg, ApgSettings};
 pub use certified::{Certified, CertifiedSettings};
+pub use extragradient::{Extragradient, ExtragradientSettings};
 pub use mpscgs::{MpscgsConstants, PrintedMpscgs, PrintedMpscgsSettings};
 pub use practical::{Practical, PracticalSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
 pub use spafw::{SpAfw, SpAfwSettings, SpAfwStep};
 pub use spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
+pub use step_search::{PAPER_GRID, StepSearch, StepTrial, search_steps};
+pub use svre::{Epoch, Svre, SvreSettings};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
@@ -50,6 +58,12 @@ pub enum Method {
     Spfw(SpfwSettings),
     /// SP-FW with away steps, on polytopes.
     SpAfw(SpAfwSettings),
+    /// Variance reduced extragradient with exact projections.
+    Svre(SvreSettings),
+    /// Extragradient (Euclidean Mirror-Prox) with exact projections.
+    Extragradient(ExtragradientSettings),
+    /// Accelerated projected gradient on `max_y f(., y)`.
+    Apg(ApgSettings),
 }
 
 impl Default for Method {
@@ -81,6 +95,8 @@ impl Method {
     #[must_use]
     pub fn printed_mpscgs() -> Self {
         Method::PrintedMpscgs(PrintedMpscgsSettings::default())
+    }
+
     /// SP-FW with the open step.
     #[must_use]
     pub fn spfw() -> Self {
@@ -91,6 +107,24 @@ impl Method {
     #[must_use]
     pub fn spafw() -> Self {
         Method::SpAfw(SpAfwSettings::default())
+    }
+
+    /// SVRE with its default settings.
+    #[must_use]
+    pub fn svre() -> Self {
+        Method::Svre(SvreSettings::default())
+    }
+
+    /// Extragradient with steps found by backtracking.
+    #[must_use]
+    pub fn extragradient() -> Self {
+        Method::Extragradient(ExtragradientSettings::default())
+    }
+
+    /// Accelerated projected gradient with its default settings.
+    #[must_use]
+    pub fn apg() -> Self {
+        Method::Apg(ApgSettings::default())
     }
 }
 
@@ -213,6 +247,11 @@ impl<'a> Solve<'a> {
             }
             Method::Spfw(settings) => Box::new(Spfw::new(p, xs, ys, settings, x0, y0)?),
             Method::SpAfw(settings) => Box::new(SpAfw::new(p, xs, ys, settings, x0, y0)?),
+            Method::Svre(settings) => Box::new(Svre::new(p, xs, ys, settings, x0, y0)?),
+            Method::Extragradient(settings) => {
+                Box::new(Extragradient::new(p, xs, ys, settings, x0, y0)?)
+            }
+            Method::Apg(settings) => Box::new(Apg::new(p, xs, ys, settings, x0, y0)?),
         })
     }
 
@@ -248,4 +287,20 @@ fn exact_x(oracles: &Oracles<'_>, inner: Inner) -> Result<bool> {
             hint: "use the inner solve `Slide` for x",
         }),
     }
+}
+
+/// Fails unless the set of this block has an exact projection.
+fn need_projection(oracles: &Oracles<'_>, block: Block) -> Result<()> {
+    let set = match block {
+        Block::X => oracles.x_set,
+        Block::Y => oracles.y_set,
+    };
+    if oracles.has_prox(block) {
+        return Ok(());
+    }
+    Err(Error::MissingOracle {
+        set: set.describe(),
+        oracle: "exact projection",
+        hint: "use a projection-free method, for instance `certified`",
+    })
 }
