@@ -1,29 +1,34 @@
 //! The same seed gives the same bits on any number of threads, for every method.
 
-use couloir::domain::L2Ball;
+use couloir::domain::L1Ball;
 use couloir::model::{GroupRobust, SyntheticGroups};
 use couloir::problem::{SaddleProblem, check_gradient};
 use couloir::run::StopRules;
 use couloir::{Method, Solution, Solve};
 
-fn model() -> GroupRobust {
-    let data = SyntheticGroups {
-        rows: 30_000,
-        features: 60,
-        nonzeros: 5,
-        groups: 4,
-        flipped: 0.05,
-        seed: 2,
-    };
+fn model(rows: usize) -> GroupRobust {
+    let data =
+        SyntheticGroups { rows, features: 60, nonzeros: 5, groups: 4, flipped: 0.05, seed: 2 };
     data.model(0.5).expect("a model")
 }
 
-fn methods() -> Vec<(Method, u64)> {
-    vec![(Method::certified(), 15), (Method::mpscgs(), 25)]
+/// Every method, with rows and iterations that make a trace in good time.
+fn methods() -> Vec<(Method, usize, u64)> {
+    vec![
+        (Method::certified(), 30_000, 15),
+        (Method::printed(), 30_000, 3),
+        (Method::mpscgs(), 30_000, 25),
+        (Method::printed_mpscgs(), 2_500, 1),
+        (Method::spfw(), 30_000, 20),
+        (Method::spafw(), 30_000, 20),
+        (Method::svre(), 30_000, 20),
+        (Method::extragradient(), 30_000, 10),
+        (Method::apg(), 30_000, 15),
+    ]
 }
 
 fn solve(model: &GroupRobust, method: Method, iterations: u64, threads: usize) -> Solution {
-    let x_set = L2Ball::new(model.dim_x(), 5.0).expect("a ball");
+    let x_set = L1Ball::new(model.dim_x(), 5.0).expect("a ball");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     let mut rules = StopRules::default();
     rules.iterations = Some(iterations);
@@ -34,10 +39,13 @@ fn solve(model: &GroupRobust, method: Method, iterations: u64, threads: usize) -
 
 #[test]
 fn any_number_of_threads_gives_identical_traces() {
-    let model = model();
-    for (method, iterations) in methods() {
+    for (method, rows, iterations) in methods() {
+        let model = model(rows);
         let one = solve(&model, method.clone(), iterations, 1);
-        assert!(one.outcome.trace.len() > 3, "{method:?}: a trace too short to show anything");
+        let trace = &one.outcome.trace;
+        assert_eq!(one.outcome.iterations, iterations, "{method:?}: {}", one.outcome.status);
+        assert_eq!(trace.len() as u64, iterations + 1);
+        assert!(trace[0].certificate.gap.is_finite());
         for threads in [2, 5] {
             let many = solve(&model, method.clone(), iterations, threads);
             assert_eq!(one, many, "{method:?} on {threads} threads");
@@ -47,7 +55,7 @@ fn any_number_of_threads_gives_identical_traces() {
 
 #[test]
 fn the_group_robust_model_has_right_gradients() {
-    let model = model();
+    let model = model(30_000);
     let x: Vec<f64> = (0..model.dim_x()).map(|i| (i as f64 * 0.3).sin()).collect();
     let y = [0.1, 0.4, 0.3, 0.2];
     assert!(check_gradient(&model, &x, &y).expect("finite").worst() < 1e-6);

@@ -25,6 +25,33 @@ pub struct GroupRobust {
     weights: Vec<f64>,
     y_set: Simplex,
     mu: f64,
+    bounds: Smoothness,
+}
+
+/// Smoothness from row norms: `log(1 + exp(-m))` bends by at most 1/4 and its slope is at most 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Smoothness {
+    lxx: f64,
+    lxy: f64,
+    /// Of the joint gradient, in the mean square over the components.
+    mean: f64,
+}
+
+impl Smoothness {
+    fn new(rows: &SparseMatrix, weights: &[f64], groups: usize, mu: f64) -> Self {
+        let n = weights.len() as f64;
+        let (mut lxx, mut lxy, mut squares) = (0.0f64, 0.0f64, 0.0);
+        for (i, w) in weights.iter().enumerate() {
+            let length = crate::linalg::norm(rows.row(i).1);
+            lxx = lxx.max(0.25 * length * length);
+            lxy = lxy.max(length);
+            let (xx, xy) = (0.25 * n * w * length * length, n * w * length);
+            let joint = 0.5 * (xx + mu) + (0.25 * (xx - mu).powi(2) + xy * xy).sqrt();
+            squares += joint * joint;
+        }
+        // a group's loss is a mean over its rows, and f's slope in x a mean of those over groups
+        Smoothness { lxx, lxy: lxy * (groups as f64).sqrt(), mean: (squares / n).sqrt() }
+    }
 }
 
 /// Rows that one task of a sum takes; sums are added up in the order of the chunks.
@@ -50,8 +77,9 @@ impl GroupRobust {
             return Err(Error::EmptySet { why: format!("group {g} has no rows") });
         }
         let y_set = Simplex::new(count)?;
-        let weights = groups.iter().map(|&g| 1.0 / sizes[g as usize] as f64).collect();
-        Ok(GroupRobust { rows, labels, groups, weights, y_set, mu })
+        let weights: Vec<f64> = groups.iter().map(|&g| 1.0 / sizes[g as usize] as f64).collect();
+        let bounds = Smoothness::new(&rows, &weights, count, mu);
+        Ok(GroupRobust { rows, labels, groups, weights, y_set, mu, bounds })
     }
 
     /// The set of `y`.
@@ -228,7 +256,7 @@ impl SaddleProblem for GroupRobust {
     }
 
     fn constants(&self) -> BlockConstants {
-        BlockConstants { lyy: Some(self.mu), mu: Some(self.mu), ..BlockConstants::default() }
+        BlockConstants::all(self.bounds.lxx, self.bounds.lxy, self.mu, self.mu)
     }
 
     fn sampled(&self) -> Option<&dyn Sampled> {
@@ -274,16 +302,31 @@ impl Sampled for GroupRobust {
         }
     }
 
+    fn mean_smoothness(&self) -> Option<f64> {
+        Some(self.bounds.mean)
+    }
+
     fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
         let size = batch.len() as f64;
         let pick = |i: &u64| *i as usize;
+        let rows = self.rows.select(batch);
+        let weights: Vec<f64> =
+            batch.iter().map(|i| self.component_weight(pick(i)) / size).collect();
+        // the weights of a group need not add up to 1 here
+        let groups: Vec<u32> = batch.iter().map(|i| self.groups[pick(i)]).collect();
+        let mut totals = vec![0.0; self.dim_y()];
+        groups.iter().zip(&weights).for_each(|(&g, w)| totals[g as usize] += w);
+        let heaviest = totals.iter().fold(0.0f64, |m, v| m.max(*v));
+        let mut bounds = Smoothness::new(&rows, &weights, self.dim_y(), self.mu);
+        (bounds.lxx, bounds.lxy) = (bounds.lxx * heaviest, bounds.lxy * heaviest);
         Some(Box::new(GroupRobust {
-            rows: self.rows.select(batch),
+            rows,
             labels: batch.iter().map(|i| self.labels[pick(i)]).collect(),
-            groups: batch.iter().map(|i| self.groups[pick(i)]).collect(),
-            weights: batch.iter().map(|i| self.component_weight(pick(i)) / size).collect(),
+            groups,
+            weights,
             y_set: self.y_set.clone(),
             mu: self.mu,
+            bounds,
         }))
     }
 }

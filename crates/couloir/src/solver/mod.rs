@@ -17,7 +17,7 @@ mod svre;
 pub use apg::{Apg, ApgSettings};
 pub use certified::{Certified, CertifiedSettings};
 pub use extragradient::{Extragradient, ExtragradientSettings};
-pub use mpscgs::{MpscgsConstants, PrintedMpscgs, PrintedMpscgsSettings};
+pub use mpscgs::{MpscgsConstants, NegatedBatches, PrintedMpscgs, PrintedMpscgsSettings};
 pub use practical::{Practical, PracticalSettings};
 pub use printed::{Printed, PrintedConstants, PrintedSettings};
 pub use spafw::{SpAfw, SpAfwSettings, SpAfwStep};

@@ -300,10 +300,12 @@ impl Algorithm for PrintedMpscgs<'_> {
     }
 }
 
-/// `-f(x, .)` as a mean, for iSTORC.
-struct NegatedBatches<'a> {
-    sampled: &'a dyn Sampled,
-    x: &'a [f64],
+/// `-f(x, .)` at a fixed `x` as a mean of functions, for [`Istorc`].
+pub struct NegatedBatches<'a> {
+    /// The problem's batches.
+    pub sampled: &'a dyn Sampled,
+    /// The fixed `x`.
+    pub x: &'a [f64],
 }
 
 impl SampledFunction for NegatedBatches<'_> {

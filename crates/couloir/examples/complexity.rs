@@ -1,0 +1,213 @@
+//! Measures how oracle calls grow with 1/eps, against the corollaries of the paper, and Theorem 3 for
+//! k = 1..6. Prints the tables of docs/theory.md. `scripts/complexity` runs it.
+#![allow(clippy::print_stdout)]
+
+use couloir::domain::{BoxSet, Domain, L2Ball};
+use couloir::problem::{Population, QuadraticBilinear, QuadraticSum, SaddleProblem, Sampled};
+use couloir::random::Streams;
+use couloir::run::{Algorithm, Flow, NoClock, StopRules, TracePoint};
+use couloir::sliding::{Istorc, IstorcConstants, Snapshot};
+use couloir::solver::{MpscgsConstants, NegatedBatches, PrintedConstants, PrintedMpscgsSettings};
+use couloir::{Method, Result, Solve};
+
+/// The accuracy reached, and the gradients and linear minimisations that it took.
+type Point = (f64, f64, f64);
+
+fn main() -> Result<()> {
+    println!("| method | calls | predicted exponent | measured | eps from | to |");
+    println!("|---|---|---|---|---|---|");
+    let points = mpcgs()?;
+    row("MPCGS", "grad_x", 0.5, &points, |p| p.1);
+    row("MPCGS", "LO", 2.0, &points, |p| p.2);
+    let points = istorc()?;
+    row("iSTORC", "component gradients", 1.0, &points, |p| p.1);
+    row("iSTORC", "LO", 1.0, &points, |p| p.2);
+    for (name, population) in [
+        ("MPSCGS, finite sum", Population::Finite(44_000)),
+        ("MPSCGS, expectation", Population::Infinite),
+    ] {
+        let points = mpscgs(population)?;
+        row(name, "component gradients", 2.0, &points, |p| p.1);
+        row(name, "LO", 2.0, &points, |p| p.2);
+    }
+    println!();
+    theorem_3()
+}
+
+/// One row: the slope of log(calls) against log(1/eps) by least squares. `eps` counts from the first
+/// accuracy that was reached, and only improvements count.
+fn row(method: &str, calls: &str, predicted: f64, points: &[Point], pick: impl Fn(&Point) -> f64) {
+    let logs: Vec<(f64, f64)> = points.iter().map(|p| (-p.0.ln(), pick(p).max(1.0).ln())).collect();
+    let n = logs.len() as f64;
+    let (mx, my) =
+        (logs.iter().map(|l| l.0).sum::<f64>() / n, logs.iter().map(|l| l.1).sum::<f64>() / n);
+    let slope = logs.iter().map(|l| (l.0 - mx) * (l.1 - my)).sum::<f64>()
+        / logs.iter().map(|l| (l.0 - mx).powi(2)).sum::<f64>();
+    let verdict = if slope <= predicted + 0.1 { "" } else { " (above!)" };
+    let (first, last) = (points[0].0, points[points.len() - 1].0);
+    println!(
+        "| {method} | {calls} | {predicted} | {slope:.2}{verdict} | {first:.1e} | {last:.1e} |"
+    );
+}
+
+/// The points of a run at which the gap first falls below each of a grid of accuracies, half a decade
+/// apart.
+fn thresholds(run: &[Point]) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for p in run {
+        let next = points.last().map_or(f64::INFINITY, |last| last.0 / 10f64.sqrt());
+        if p.0 <= next {
+            points.push(*p);
+        }
+    }
+    points
+}
+
+/// Printed MPCGS on two balls, convex and not strongly convex in x, saddle point on the boundary.
+fn mpcgs() -> Result<Vec<Point>> {
+    let (x_set, y_set) = (L2Ball::new(12, 1.0)?, L2Ball::new(10, 1.0)?);
+    let problem = QuadraticBilinear::on(&x_set, &y_set)
+        .curvature(0.0, 1.0)
+        .coupling(1.0)
+        .push(0.3)
+        .build()?;
+    let mut run = Vec::new();
+    let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
+        let (x, y) = state.current();
+        if let (1.., Ok(gap)) = (point.iteration, problem.exact_gap(&x_set, &y_set, x, y)) {
+            let counts = point.ledger.method;
+            run.push((gap, counts.grad_x as f64, counts.lo() as f64));
+        }
+        Flow::Continue
+    };
+    let mut rules = StopRules::default();
+    (rules.relative_gap, rules.iterations) = (None, Some(1500));
+    Solve::new(&problem, &x_set, &y_set)
+        .method(Method::printed())
+        .rules(rules)
+        .run_with(&NoClock, &mut observer)?;
+    Ok(thresholds(&run))
+}
+
+/// A small mean with noise in its Hessians.
+fn small(population: Population) -> Result<(L2Ball, BoxSet, QuadraticSum)> {
+    let (x_set, y_set) = (L2Ball::new(3, 1.0)?, BoxSet::cube(3, -0.5, 0.5)?);
+    let base = QuadraticBilinear::on(&x_set, &y_set)
+        .curvature(0.2, 1.0)
+        .coupling(0.3)
+        .push(0.5)
+        .seed(4)
+        .build()?;
+    Ok((x_set, y_set, QuadraticSum::new(base, population, 0.3, 0.1, 8)?))
+}
+
+/// iSTORC on `-f(x, .)` over a ball, accuracy against the minimum, mean over seeds.
+fn istorc() -> Result<Vec<Point>> {
+    let (x_set, _, _) = small(Population::Infinite)?;
+    let y_set = L2Ball::new(6, 1.0)?;
+    let base = QuadraticBilinear::on(&x_set, &y_set)
+        .curvature(0.2, 1.0)
+        .coupling(0.3)
+        .push(0.5)
+        .build()?;
+    let sum = QuadraticSum::new(base, Population::Infinite, 0.3, 0.3, 8)?;
+    let x = sum.base().saddle().x.clone();
+    let value =
+        |y: &[f64]| -> f64 { -sum.value(couloir::problem::Seen { image: &x, cache: &[] }, y) };
+    // at x = x* the maximiser is y*
+    let best = value(&sum.base().saddle().y);
+    let constants = IstorcConstants {
+        smoothness: sum.mean_smoothness().unwrap_or(f64::NAN),
+        strong_convexity: 1.0,
+        diameter: y_set.diameter(),
+        sigma: sum.sigma_on(x_set.diameter(), y_set.diameter()),
+    };
+    const ROUNDS: usize = 12;
+    const SEEDS: u64 = 10;
+    let mut points = vec![(0.0, 0.0, 0.0); ROUNDS];
+    for seed in 0..SEEDS {
+        let mut stream = Streams::new(seed).stream("complexity");
+        let mut solver = Istorc::new(y_set.dim(), constants, Snapshot::Sampled);
+        let mut y = vec![0.0; y_set.dim()];
+        let mut h = NegatedBatches { sampled: &sum, x: &x };
+        let (mut gradients, mut lo) = (0.0, 0.0);
+        for (i, point) in points.iter_mut().enumerate() {
+            let t = i as u64 + 1;
+            let report =
+                solver.round(&mut h, &mut *y_set.oracle(), &mut stream, t, u64::MAX, &mut y)?;
+            gradients += report.component_grads as f64;
+            lo += report.lo_calls as f64;
+            point.0 += (value(&y) - best) / SEEDS as f64;
+            point.1 += gradients / SEEDS as f64;
+            point.2 += lo / SEEDS as f64;
+        }
+    }
+    Ok(thresholds(&points))
+}
+
+/// Printed MPSCGS, gap and calls averaged over seeds.
+fn mpscgs(population: Population) -> Result<Vec<Point>> {
+    const ITERATIONS: usize = 16;
+    const SEEDS: u64 = 3;
+    let mut points = vec![(0.0, 0.0, 0.0); ITERATIONS];
+    for seed in 0..SEEDS {
+        for (point, one) in points.iter_mut().zip(one_mpscgs(population, seed, ITERATIONS as u64)?)
+        {
+            point.0 += one.0 / SEEDS as f64;
+            point.1 += one.1 / SEEDS as f64;
+            point.2 += one.2 / SEEDS as f64;
+        }
+    }
+    Ok(thresholds(&points))
+}
+
+fn one_mpscgs(population: Population, seed: u64, iterations: u64) -> Result<Vec<Point>> {
+    let (x_set, y_set, sum) = small(population)?;
+    let mut settings = PrintedMpscgsSettings::default();
+    settings.sigma = Some(sum.sigma_on(x_set.diameter(), y_set.diameter()));
+    settings.seed = seed;
+    let mut run = Vec::new();
+    let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
+        let (x, y) = state.current();
+        if let (1.., Ok(gap)) = (point.iteration, sum.base().exact_gap(&x_set, &y_set, x, y)) {
+            let counts = point.ledger.method;
+            run.push((gap, counts.component_grads as f64, counts.lo() as f64));
+        }
+        Flow::Continue
+    };
+    let mut rules = StopRules::default();
+    (rules.relative_gap, rules.iterations) = (None, Some(iterations));
+    Solve::new(&sum, &x_set, &y_set)
+        .method(Method::PrintedMpscgs(settings))
+        .rules(rules)
+        .run_with(&NoClock, &mut observer)?;
+    Ok(run)
+}
+
+/// Theorem 3: the mean gap of printed MPSCGS against its bound for k = 1..6 over 30 seeds.
+fn theorem_3() -> Result<()> {
+    const SEEDS: u64 = 30;
+    println!("| k | mean gap, expectation | mean gap, finite sum | bound of Theorem 3 |");
+    println!("|---|---|---|---|");
+    let (x_set, _, sum) = small(Population::Infinite)?;
+    let l = sum.mean_smoothness().unwrap_or(f64::NAN);
+    let batch = PrintedConstants { l, kappa: l, diameter: x_set.diameter() }; // mu = 1
+    let bound = MpscgsConstants { batch, sigma: 0.0 };
+    let mean = |population: Population| -> Result<Vec<f64>> {
+        let mut gaps = vec![0.0; 6];
+        for seed in 0..SEEDS {
+            for (gap, one) in gaps.iter_mut().zip(one_mpscgs(population, seed, 6)?) {
+                *gap += one.0 / SEEDS as f64;
+            }
+        }
+        Ok(gaps)
+    };
+    let (expectation, finite) = (mean(Population::Infinite)?, mean(Population::Finite(44_000))?);
+    for k in 1..=6 {
+        let b = bound.bound(k as u64);
+        let (e, f) = (expectation[k - 1], finite[k - 1]);
+        let verdict = if e <= b && f <= b { "" } else { " (exceeded!)" };
+        println!("| {k} | {e:.2e} | {f:.2e} | {b:.2e}{verdict} |");
+    }
+    Ok(())
+}
