@@ -63,7 +63,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     for example in examples(options.seed)? {
         writeln!(out, "{}", example.title)?;
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_preset(presets::ASCII_MARKDOWN);
         table.set_header([
             "method",
             "ended",

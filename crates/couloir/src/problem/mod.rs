@@ -19,7 +19,7 @@ pub use closures::ClosureProblem;
 pub use constants::BlockConstants;
 pub use ledger::{Counter, Ledger, OracleCounts};
 pub(crate) use oracles::{Held, Imaged, Oracles, PointX};
-pub use quadratic::{QuadraticBilinear, QuadraticSum, Saddle};
+pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
 pub use sampled::{BatchProblem, Population, Sampled};
 
 /// What a problem sees of a point `x`.

@@ -29,8 +29,8 @@
 //!
 //! # What the sources say
 //!
-//! We had the authors' own code (GauthierGidel/SP-FW, `SP_FW.m`) but not the paper's full text. `C`, the step
-//! `nu g/(2 C)` and `nu = 1 - ..`, with away steps `1/2 - ..`, are theirs. For `q` accounts of the paper have
+//! `C`, the step `nu g/(2 C)` and `nu = 1 - ..`, with away steps `1/2 - ..`, are those of the authors' own code
+//! (GauthierGidel/SP-FW, `SP_FW.m`). For `q` accounts of the paper have
 //! `sqrt(2)/delta_mu max(Lxy D_X/mu_y, Lxy D_Y/mu_x)`, and the code divides by `delta_mu^2` in place of
 //! `delta_mu`. Neither can be meant: `nu` must not change when `f` is multiplied by a constant (a test holds
 //! us to that). With `sqrt(mu_y)`, `sqrt(mu_x)` the first is right, and at least the `q` proved above.
