@@ -325,7 +325,7 @@ impl<'a> Oracles<'a> {
 
     /// The problem as a mean, or an error that says that it is none.
     pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
-        self.problem.sampled().ok_or(Error::MissingOracle {
+        self.problem.sampled().ok_or_else(|| Error::MissingOracle {
             set: "the problem".to_owned(),
             oracle: "batches (`sampled()` is None)",
             hint: "use a method for whole gradients, for instance `certified`",
