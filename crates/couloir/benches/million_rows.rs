@@ -39,10 +39,7 @@ fn main() -> Result<()> {
                 .outcome;
             let counts = outcome.ledger.method;
             let name = if matches!(method, Method::Certified(_)) { "certified" } else { "mpscgs" };
-            let components = match method {
-                Method::Certified(_) => rows as u64 * counts.grad_x,
-                _ => counts.component_grads,
-            };
+            let components = counts.component_grads;
             spent.push(components as f64);
             println!(
                 "{name:<11} {share:>9} {:>12.3e} {components:>18} {:>8.2} {:>26}   {}",

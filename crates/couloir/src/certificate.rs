@@ -46,9 +46,7 @@ impl Certificate {
             confidence,
         }
     }
-}
 
-impl Certificate {
     /// The certificate of a pair of this value with these bounds.
     #[must_use]
     pub fn between(lower: f64, value: f64, upper: f64, confidence: Confidence) -> Self {
@@ -79,6 +77,8 @@ pub(crate) struct GapScratch {
     gy: Vec<f64>,
     px: Vec<f64>,
     py: Vec<f64>,
+    /// On what the last answer over Y rests.
+    pub y_confidence: Confidence,
 }
 
 impl GapScratch {
@@ -88,6 +88,7 @@ impl GapScratch {
             gy: vec![0.0; dim_y],
             px: vec![0.0; dim_x],
             py: vec![0.0; dim_y],
+            y_confidence: Confidence::Exact,
         }
     }
 }
@@ -100,14 +101,18 @@ pub(crate) fn fw_gap(
     y: &[f64],
     scratch: &mut GapScratch,
 ) -> Result<Certificate> {
-    let GapScratch { gx, gy, px, py } = scratch;
+    let GapScratch { gx, gy, px, py, y_confidence } = scratch;
     oracles.grad_x(at, y, gx)?;
     let x_min = oracles.lmo(Block::X, gx, px)?;
     oracles.grad_y(at, y, gy)?;
     gy.iter_mut().for_each(|g| *g = -*g);
     let y_min = oracles.lmo(Block::Y, gy, py)?;
-    let gap_x = (dot(gx, &at.x) - x_min.lower).max(0.0);
-    let gap_y = (dot(gy, y) - y_min.lower).max(0.0);
+    *y_confidence = y_min.confidence;
+    // each part is charged with the rounding of the difference that it is
+    let part =
+        |at: f64, lower: f64| (at - lower).max(0.0) + 8.0 * f64::EPSILON * (at.abs() + lower.abs());
+    let gap_x = part(dot(gx, &at.x), x_min.lower);
+    let gap_y = part(dot(gy, y), y_min.lower);
     let value = oracles.value(at, y)?;
     Ok(Certificate::from_parts(value, gap_x, gap_y, x_min.confidence.and(y_min.confidence)))
 }

@@ -3,9 +3,13 @@
 //! Every purpose has a stream of its own, named by a word, so that drawing more for one never shifts
 //! another, and results are a function of problem, settings and seed.
 
+use crate::error::{Error, Result};
 use crate::problem::Population;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
+
+/// Samples of an infinite population in one batch at the most: 1 GiB of keys.
+const LARGEST_BATCH: u64 = 1 << 27;
 
 /// A source of named streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +66,27 @@ impl Stream {
 
     /// Draws a batch of `size` samples. From a finite population without replacement, in increasing
     /// order, and never more than there are: what asks for more is all of them.
-    pub fn batch(&mut self, population: Population, size: u64, out: &mut Vec<u64>) {
+    ///
+    /// # Errors
+    /// A batch from an infinite population that would not fit into memory.
+    pub fn batch(&mut self, population: Population, size: u64, out: &mut Vec<u64>) -> Result<()> {
         out.clear();
+        if population == Population::Infinite && size > LARGEST_BATCH {
+            return Err(Error::Setting {
+                name: "batch",
+                why: format!(
+                    "{size} samples were asked for at once, at most {LARGEST_BATCH} are drawn: the printed \
+                     constants want too many here; use practical MPSCGS or a smaller sigma"
+                ),
+            });
+        }
         match population {
             Population::Infinite => out.extend((0..size).map(|_| self.word())),
             Population::Finite(n) if size >= n => out.extend(0..n),
             Population::Finite(n) if size > n / 8 => self.select(n, size, out),
             Population::Finite(n) => self.reject(n, size, out),
         }
+        Ok(())
     }
 
     /// Goes through all indices once and keeps each with the right odds.
@@ -114,7 +131,7 @@ mod tests {
             let mut batch = Vec::new();
             let rounds = 4000;
             for _ in 0..rounds {
-                stream.batch(Population::Finite(40), size, &mut batch);
+                stream.batch(Population::Finite(40), size, &mut batch).expect("a batch");
                 assert_eq!(batch.len() as u64, size.min(40));
                 assert!(batch.windows(2).all(|w| w[0] < w[1]), "not increasing: {batch:?}");
                 batch.iter().for_each(|&i| counts[i as usize] += 1);

@@ -154,6 +154,79 @@ fn a_user_lo_that_returns_nan_is_named() {
 }
 
 #[test]
+fn a_best_response_that_is_none_is_found_out() {
+    let set = ball(2);
+    for (answer, hint) in [(0.0, "not the maximiser"), (5.0, "outside")] {
+        let wrong = bilinear().with_best_response(move |_, y| y.fill(answer));
+        let error = fails(&wrong);
+        assert!(error.to_string().contains(hint), "{answer}: {error}");
+    }
+    let right = bilinear().with_best_response(|x, y| y.copy_from_slice(x));
+    let solved = Solve::new(&right, &set, &set).start_x(vec![0.5, 0.0]).gap(1e-9).run();
+    assert!(solved.expect("a run").outcome.status.is_solved());
+}
+
+#[test]
+fn a_diameter_that_is_too_small_is_found_out() {
+    let set = LoSet::new(2, 0.3, vec![0.0; 2], |g, p| {
+        let n = g[0].hypot(g[1]).max(1e-300);
+        p.copy_from_slice(&[-g[0] / n, -g[1] / n]);
+    })
+    .expect("a set");
+    let y_set = ball(2);
+    let solve = Solve::new(&bilinear(), &set, &y_set).start_y(vec![0.1, 0.1]).run();
+    assert!(matches!(solve, Err(Error::Setting { name: "diameter", .. })), "{solve:?}");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let set = ball(2);
+    let with = |change: fn(&mut CertifiedSettings)| {
+        let mut settings = CertifiedSettings::default();
+        change(&mut settings);
+        Solve::new(&bilinear(), &set, &set).method(Method::Certified(settings)).run()
+    };
+    for result in [
+        with(|s| s.hull_points = 2),
+        with(|s| s.hull_points = 17),
+        with(|s| s.inner_budget = 0),
+        Solve::new(&bilinear(), &set, &set).seconds(1.0).run(),
+    ] {
+        assert!(matches!(result, Err(Error::Setting { .. })), "{result:?}");
+    }
+    let lhat = with(|s| s.first_lhat = Some(-1.0));
+    assert!(matches!(lhat, Err(Error::NotPositive { .. })), "{lhat:?}");
+}
+
+/// One point in X, scales from 1e-100 to 1e100: valid, and certified.
+#[test]
+fn extreme_but_valid_sets_are_solved() {
+    let point = Simplex::new(1).expect("one point");
+    let simplex = Simplex::new(4).expect("a simplex");
+    let problem = QuadraticBilinear::on(&point, &simplex).build().expect("a problem");
+    for inner in [Inner::Exact, Inner::Slide] {
+        let method = Method::Certified(CertifiedSettings::default().inner(inner));
+        let solution = Solve::new(&problem, &point, &simplex).method(method).gap(1e-9).run();
+        let outcome = solution.expect("a run").outcome;
+        assert!(outcome.status.is_solved(), "{inner:?}: {}", outcome.status);
+    }
+    let printed = Solve::new(&problem, &point, &simplex).method(Method::printed()).run();
+    assert!(matches!(printed, Err(Error::NotPositive { .. })), "{printed:?}");
+    for scale in [1e-100, 1e100] {
+        let x_set = L2Ball::new(3, scale).expect("a ball");
+        let y_set = L2Ball::new(3, scale).expect("a ball");
+        let problem =
+            QuadraticBilinear::on(&x_set, &y_set).curvature(0.5, 1.0).build().expect("one");
+        let solve = Solve::new(&problem, &x_set, &y_set).relative_gap(1e-6);
+        let solution = solve.run().unwrap_or_else(|e| panic!("{scale:e}: {e}"));
+        assert!(solution.outcome.status.is_solved(), "{scale:e}: {}", solution.outcome.status);
+        let gap = problem.exact_gap(&x_set, &y_set, &solution.x, &solution.y).expect("isotropic");
+        let first = solution.outcome.trace[0].certificate.gap;
+        assert!(gap <= 1e-6 * first, "{scale:e}: {gap:e} of {first:e}");
+    }
+}
+
+#[test]
 fn empty_sets_are_refused() {
     assert!(matches!(L2Ball::new(0, 1.0), Err(Error::EmptySet { .. })));
     assert!(matches!(L1Ball::new(0, 1.0), Err(Error::EmptySet { .. })));

@@ -263,7 +263,7 @@ fn the_estimator_is_unbiased_and_exact_on_the_full_batch() {
         let (mut first, mut second) = (vec![0.0; dim], vec![0.0; dim]);
         let mut batch = Vec::new();
         for _ in 0..rounds {
-            stream.batch(Population::Finite(60), 7, &mut batch);
+            stream.batch(Population::Finite(60), 7, &mut batch).expect("a batch");
             svre.estimate(block, &batch, &x, &y, &mut out).expect("an estimate");
             for i in 0..dim {
                 first[i] += out[i] / f64::from(rounds);

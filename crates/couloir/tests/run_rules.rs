@@ -71,6 +71,15 @@ fn each_rule_ends_the_run_with_its_own_status() {
         assert!(outcome.ledger.method.get(counter) >= limit);
     }
 
+    let mut impatient = rules();
+    (impatient.patience, impatient.gap) = (Some(3), Some(1e-12));
+    let outcome = solve(impatient, &NoClock, Method::spfw()).outcome;
+    assert_eq!(
+        outcome.status,
+        Status::Stalled,
+        "the open step moves by less than a hundredth in time"
+    );
+
     let mut cancel = rules();
     let flag = Arc::new(AtomicBool::new(true));
     cancel.cancel = Some(flag.clone());

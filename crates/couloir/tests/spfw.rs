@@ -401,7 +401,8 @@ fn an_evaluation_costs_one_value_beyond_the_step() {
     }
     let ledger = solver.ledger();
     let m = ledger.method;
-    assert_eq!((m.lo_x, m.lo_y, m.grad_x, m.grad_y, m.images), (10, 10, 10, 10, 11));
+    // the start and the ten points after it
+    assert_eq!((m.lo_x, m.lo_y, m.grad_x, m.grad_y, m.images), (11, 11, 11, 11, 11));
     assert_eq!((ledger.certificate.value, ledger.certificate.lo_x), (10, 0));
 }
 

@@ -2,8 +2,8 @@
 
 use couloir::domain::{BoxSet, Domain, L2Ball, NuclearBall, Simplex};
 use couloir::problem::{
-    BatchProblem, Population, QuadraticBilinear, QuadraticSum, SaddleProblem, Sampled, Seen,
-    check_gradient,
+    BatchProblem, Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, Sampled,
+    Seen, check_gradient,
 };
 use couloir::random::Streams;
 use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
@@ -152,17 +152,21 @@ fn the_constants_of_istorc_and_mpscgs_are_the_printed_ones() {
     assert!((m.bound(2) - 150.0).abs() < 1e-12);
 }
 
-/// A small problem with noise in its Hessians, kappa at most 1.5 and dimensions at most 4.
+/// A small problem with noise in its Hessians, kappa at most 1.5 and dimensions at most 4, and a linear
+/// part so large that the gap at the start is far above the bounds of Theorem 3: they could fail.
 fn small_sum(population: Population) -> (L2Ball, BoxSet, QuadraticSum) {
     let x_set = L2Ball::new(3, 1.0).expect("a ball");
     let y_set = BoxSet::cube(3, -0.5, 0.5).expect("a box");
-    let base = QuadraticBilinear::on(&x_set, &y_set)
-        .curvature(0.2, 1.0)
-        .coupling(0.3)
-        .push(0.5)
-        .seed(4)
-        .build()
-        .expect("a problem");
+    let slope = vec![30.0, 20.0, -25.0];
+    let length = couloir::linalg::norm(&slope);
+    let saddle = Saddle {
+        x: slope.iter().map(|c| -c / length).collect(),
+        y: vec![0.5, -0.2, 0.1],
+        value: 0.0,
+    };
+    let b = vec![0.1, 0.2, 0.0, -0.1, 0.1, 0.1, 0.05, 0.0, -0.2];
+    let (hx, hy) = (vec![0.2; 3], vec![1.0; 3]);
+    let base = QuadraticBilinear::new(hx, hy, b, slope, vec![-0.1, 0.0, 0.0], saddle).expect("one");
     let sum = QuadraticSum::new(base, population, 0.3, 0.1, 8).expect("a sum");
     (x_set, y_set, sum)
 }
@@ -208,6 +212,10 @@ fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {
             assert!(outcome.ledger.method.component_grads > 3 * inner.difference_batch());
             assert_eq!(outcome.facts[0].name, "sigma");
         }
+        assert!(
+            mean[0] > 2.0 * bounds[1],
+            "the start is no worse than the bound: this shows nothing"
+        );
         for k in 1..=3 {
             assert!(
                 mean[k] <= bounds[k] && mean[k] > 0.0,

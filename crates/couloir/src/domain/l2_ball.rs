@@ -1,7 +1,7 @@
 //! The Euclidean ball.
 
 use super::{Domain, LinearMin, Oracle};
-use crate::error::{Error, Result, check_positive};
+use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::norm;
 use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
 
@@ -76,10 +76,10 @@ struct L2BallOracle<'a> {
 
 impl Oracle for L2BallOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        check_finite("gradient over the Euclidean ball", g)?;
         let length = norm(g);
-        let factor = if length > 0.0 { -self.set.radius / length } else { 0.0 };
         for (p, g) in p.iter_mut().zip(g) {
-            *p = factor * g;
+            *p = if length > 0.0 { -self.set.radius * (g / length) } else { 0.0 };
         }
         Ok(LinearMin::exact(-self.set.radius * length))
     }
@@ -94,9 +94,8 @@ impl Oracle for L2BallOracle<'_> {
         }
         let length = norm(out);
         if length > self.set.radius {
-            let factor = self.set.radius / length;
             for o in out.iter_mut() {
-                *o *= factor;
+                *o = self.set.radius * (*o / length);
             }
         }
         Ok(4.0 * f64::EPSILON * beta * length.max(self.set.radius) * self.set.radius)

@@ -2,7 +2,7 @@
 
 use super::{Confidence, Domain, LinearMin, Oracle};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::linalg::dot;
+use crate::linalg::{distance_squared, dot};
 use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
 
 type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
@@ -110,6 +110,17 @@ impl Oracle for LoSetOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         (self.set.lo)(g, p);
         check_finite("point returned by the set's linear minimisation", p)?;
+        let apart = distance_squared(p, &self.set.start).sqrt();
+        if apart > self.set.diameter * (1.0 + 1e-9) {
+            return Err(Error::Setting {
+                name: "diameter",
+                why: format!(
+                    "the set's linear minimisation returned a point {apart} away from the set's start point, \
+                     but the diameter was given as {}",
+                    self.set.diameter
+                ),
+            });
+        }
         let value = dot(g, p);
         Ok(LinearMin { confidence: Confidence::AsGiven, ..LinearMin::exact(value) })
     }

@@ -25,10 +25,18 @@ pub fn norm_squared(a: &[f64]) -> f64 {
     dot(a, a)
 }
 
-/// `|a|`.
+/// `|a|`, also where the squares would overflow or vanish.
 #[must_use]
 pub fn norm(a: &[f64]) -> f64 {
-    norm_squared(a).sqrt()
+    let square = norm_squared(a);
+    if (1e-280..1e280).contains(&square) {
+        return square.sqrt();
+    }
+    let largest = a.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return if a.iter().any(|v| v.is_nan()) { f64::NAN } else { largest };
+    }
+    largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 /// `|a - b|^2`.

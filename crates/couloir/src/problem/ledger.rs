@@ -10,11 +10,15 @@ pub struct OracleCounts {
     pub value: u64,
     /// Full gradients in `x`: products with the adjoint `A^T`.
     pub grad_x: u64,
+    /// Gradients in the image alone, which need no product with `A^T` (where the image is `x` itself they count
+    /// as `grad_x`).
+    pub grad_image: u64,
     /// Full gradients in `y`.
     pub grad_y: u64,
     /// Exact best responses in `y`.
     pub best_response: u64,
-    /// Gradients of single components or samples (one for each block asked for).
+    /// Gradients of single components or samples, one for each block asked for; a full gradient of a
+    /// finite sum is `n` of them.
     pub component_grads: u64,
     /// Linear minimisations over X.
     pub lo_x: u64,
@@ -40,6 +44,8 @@ pub enum Counter {
     Value,
     /// [`OracleCounts::grad_x`]
     GradX,
+    /// [`OracleCounts::grad_image`]
+    GradImage,
     /// [`OracleCounts::grad_y`]
     GradY,
     /// [`OracleCounts::best_response`]
@@ -64,9 +70,10 @@ pub enum Counter {
 
 impl Counter {
     /// Every entry, in the ledger's order.
-    pub const ALL: [Counter; 12] = [
+    pub const ALL: [Counter; 13] = [
         Counter::Value,
         Counter::GradX,
+        Counter::GradImage,
         Counter::GradY,
         Counter::BestResponse,
         Counter::ComponentGrads,
@@ -85,6 +92,7 @@ impl Counter {
         match self {
             Counter::Value => "value",
             Counter::GradX => "grad_x",
+            Counter::GradImage => "grad_image",
             Counter::GradY => "grad_y",
             Counter::BestResponse => "best_response",
             Counter::ComponentGrads => "component_grads",
@@ -112,6 +120,7 @@ impl OracleCounts {
         match counter {
             Counter::Value => self.value,
             Counter::GradX => self.grad_x,
+            Counter::GradImage => self.grad_image,
             Counter::GradY => self.grad_y,
             Counter::BestResponse => self.best_response,
             Counter::ComponentGrads => self.component_grads,
@@ -139,6 +148,7 @@ impl std::ops::Add for OracleCounts {
         OracleCounts {
             value: self.value + other.value,
             grad_x: self.grad_x + other.grad_x,
+            grad_image: self.grad_image + other.grad_image,
             grad_y: self.grad_y + other.grad_y,
             best_response: self.best_response + other.best_response,
             component_grads: self.component_grads + other.component_grads,

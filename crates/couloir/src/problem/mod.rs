@@ -64,6 +64,12 @@ pub trait SaddleProblem: Send + Sync {
         self.dim_x()
     }
 
+    /// Whether the image is more than `x` itself. A problem whose operator is square says so here, for the
+    /// ledger.
+    fn has_operator(&self) -> bool {
+        self.image_dim() != self.dim_x()
+    }
+
     /// Writes the linear image `A x`.
     fn image(&self, x: &[f64], out: &mut [f64]) {
         out.copy_from_slice(x);

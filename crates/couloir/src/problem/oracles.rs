@@ -195,20 +195,43 @@ impl<'a> Oracles<'a> {
     pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_image(at.seen(), y, &mut self.grad_image);
         self.problem.adjoint(&self.grad_image, out);
-        self.counts().grad_x += 1;
-        self.counts().passes += 1.0;
+        self.count_grad_x();
         check_finite("grad_x", out)
+    }
+
+    fn count_grad_x(&mut self) {
+        let components = self.components();
+        let counts = self.counts();
+        counts.grad_x += 1;
+        counts.passes += 1.0;
+        counts.component_grads += components;
+    }
+
+    /// The components of a finite sum; 0 for anything else.
+    fn components(&self) -> u64 {
+        match self.problem.sampled().map(|s| s.population()) {
+            Some(Population::Finite(n)) => n,
+            _ => 0,
+        }
     }
 
     pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_y(at.seen(), y, out);
-        self.counts().grad_y += 1;
+        let components = self.components();
+        let counts = self.counts();
+        counts.grad_y += 1;
+        counts.component_grads += components;
         check_finite("grad_y", out)
     }
 
     /// The gradient in the image alone: no operator product.
     pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_image(at.seen(), y, out);
+        if self.problem.has_operator() {
+            self.counts().grad_image += 1;
+        } else {
+            self.count_grad_x();
+        }
         check_finite("gradient in the image of x", out)
     }
 

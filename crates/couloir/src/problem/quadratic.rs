@@ -392,7 +392,19 @@ impl QuadraticSum {
             let length = norm(d);
             d.iter_mut().for_each(|v| *v /= length);
         }
-        Ok(QuadraticSum { base, population, noise, drift, n, dx, dy })
+        let sum = QuadraticSum { base, population, noise, drift, n, dx, dy };
+        if let Population::Finite(n) = population {
+            let variance = (0..n).map(|i| sum.weight(i).powi(2)).sum::<f64>() / n as f64;
+            if variance > WEIGHT_VARIANCE {
+                return Err(Error::Setting {
+                    name: "population",
+                    why: format!(
+                        "{n} components are too few: their weights have variance {variance}"
+                    ),
+                });
+            }
+        }
+        Ok(sum)
     }
 
     /// The problem that is the mean.
@@ -401,7 +413,7 @@ impl QuadraticSum {
         &self.base
     }
 
-    /// A bound of `sigma^2`, the variance of the joint gradient over sets of these diameters.
+    /// A bound of `sigma`, the standard deviation of the joint gradient over sets of these diameters.
     #[must_use]
     pub fn sigma_on(&self, diameter_x: f64, diameter_y: f64) -> f64 {
         let c = self.base.constants;
@@ -430,7 +442,7 @@ impl QuadraticSum {
 }
 
 /// A bound of the variance of `s`: 1/3 for the uniform law, somewhat more for a small finite population.
-const WEIGHT_VARIANCE: f64 = 0.4;
+const WEIGHT_VARIANCE: f64 = 0.4; // checked in `new`
 
 /// A number in [-1, 1) from a key, by a hash with good mixing (splitmix64).
 fn uniform(key: u64) -> f64 {
@@ -504,8 +516,20 @@ impl Sampled for QuadraticSum {
             + s * (self.noise * quadratic + self.drift * linear)
     }
 
-    /// `s` is independent of the point, of mean 0 and variance at most 1/3, so
-    /// `L^2 = L_f^2 + noise^2/3 L_N^2` with `L_N` the joint smoothness of the noise.
+    /// `s` is independent of the point and of mean 0, so `L^2 <= L_f^2 + noise^2 E s^2 L_N^2` with `L_N` the joint smoothness
+    /// of the noise.
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        let k = self.base.constants;
+        let bent = 1.0 + self.noise * self.mean_weight(batch);
+        let size = |v: Option<f64>| v.map(|v| bent * v);
+        BlockConstants {
+            lxx: size(k.lxx),
+            lxy: k.lxy.map(|v| v * (1.0 + self.noise * self.mean_weight(batch).abs())),
+            lyy: size(k.lyy),
+            mu: size(k.mu).filter(|mu| *mu > 0.0),
+        }
+    }
+
     fn mean_smoothness(&self) -> Option<f64> {
         let joint = self.base.constants.joint_smoothness("the mean smoothness").ok()?;
         // the noise has the curvature and the coupling norm of the base

@@ -38,6 +38,13 @@ pub trait Sampled: Send + Sync {
         None
     }
 
+    /// The block constants of the mean over a batch, as far as they are known: those of the whole need not
+    /// hold for a part of it.
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        let _ = batch;
+        BlockConstants::default()
+    }
+
     /// The mean over the batch as a problem of its own, where the problem can do better than
     /// [`BatchProblem`] (with images, with a best response).
     fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
@@ -83,6 +90,6 @@ impl SaddleProblem for BatchProblem<'_> {
     }
 
     fn constants(&self) -> BlockConstants {
-        BlockConstants::default() // those of the mean need not hold for a part of it
+        self.sampled.batch_constants(&self.batch)
     }
 }

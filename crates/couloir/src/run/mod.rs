@@ -6,6 +6,7 @@ mod stop;
 
 pub use atomic::write_atomically;
 pub use clock::{Clock, NoClock, WallClock};
+pub(crate) use stop::Stall;
 pub use stop::{Status, StopRules};
 
 use crate::certificate::{Bounds, Certificate};
@@ -152,7 +153,7 @@ pub fn run(
     rules.check()?;
     let mut trace: Vec<TracePoint> = Vec::new();
     let mut seconds = 0.0;
-    let mut stall = stop::Stall::new(solver.iterations());
+    let mut stall = Stall::new();
     let mut first_gap = f64::INFINITY;
     let mut ended: Option<Status> = None;
     loop {
@@ -171,12 +172,14 @@ pub fn run(
                 ledger: *solver.ledger(),
             };
             trace.push(point);
+            stall.look(certificate.gap);
+            let stalled = rules.patience.is_some_and(|patience| stall.looks >= patience);
             let flow = observer.observe(&point, solver);
             ended = rules
                 .reached(certificate.gap, first_gap)
                 .or(ended)
                 .or((flow == Flow::Stop).then_some(Status::StoppedByObserver))
-                .or_else(|| stall.check(&point).then_some(Status::NoProgress));
+                .or(stalled.then_some(Status::Stalled));
         }
         if ended.is_none() {
             ended = rules.spent(solver.iterations(), seconds, solver.ledger());

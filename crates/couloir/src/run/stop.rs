@@ -1,6 +1,5 @@
 //! When a run ends, and why.
 
-use super::TracePoint;
 use crate::error::{Block, Error, Result};
 use crate::problem::{Counter, Ledger};
 use std::sync::Arc;
@@ -24,9 +23,11 @@ pub enum Status {
     Cancelled,
     /// An observer asked to stop.
     StoppedByObserver,
-    /// No more progress is possible: the certificate is at the level of rounding, or has stood
-    /// still for half of the run.
+    /// The method says that no more progress is possible: its certificate is at the level of rounding,
+    /// or has stood still for half of its run.
     NoProgress,
+    /// The certificate has stood still for as many evaluations as the rules allow.
+    Stalled,
     /// An inner solve on this block used up its budget of linear minimisations.
     InnerBudget(Block),
 }
@@ -50,12 +51,16 @@ impl std::fmt::Display for Status {
             Status::Cancelled => f.write_str("cancelled"),
             Status::StoppedByObserver => f.write_str("stopped by observer"),
             Status::NoProgress => f.write_str("no more progress"),
+            Status::Stalled => f.write_str("stalled"),
             Status::InnerBudget(block) => write!(f, "inner budget of {block}"),
         }
     }
 }
 
 /// When to stop, and how often to look.
+///
+/// Time and the cancel flag are looked at between iterations; an inner solve is never cut short but by its
+/// own budget.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StopRules {
@@ -71,6 +76,8 @@ pub struct StopRules {
     pub limits: Vec<(Counter, u64)>,
     /// Stop when this flag is raised.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Stop when this many evaluations in a row have not lowered the certificate by a hundredth.
+    pub patience: Option<u64>,
     /// Evaluate the certificate every this many iterations.
     pub evaluate_every: u64,
 }
@@ -85,6 +92,7 @@ impl Default for StopRules {
             iterations: Some(10_000),
             limits: Vec::new(),
             cancel: None,
+            patience: None,
             evaluate_every: 1,
         }
     }
@@ -104,6 +112,12 @@ impl StopRules {
                 return Err(Error::Setting { name, why: format!("must be above zero, got {v}") });
             }
         }
+        if self.patience == Some(0) {
+            return Err(Error::Setting {
+                name: "patience",
+                why: "must be at least 1 evaluation, got 0".to_owned(),
+            });
+        }
         if self.evaluate_every == 0 {
             return Err(Error::Setting {
                 name: "evaluate_every",
@@ -116,7 +130,10 @@ impl StopRules {
     pub(super) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
         if self.gap.is_some_and(|tol| gap <= tol) {
             Some(Status::Solved)
-        } else if self.relative_gap.is_some_and(|tol| gap <= tol * first_gap && gap.is_finite()) {
+        } else if self
+            .relative_gap
+            .is_some_and(|tol| gap <= tol * first_gap && first_gap.is_finite())
+        {
             Some(Status::SolvedRelative)
         } else {
             None
@@ -139,27 +156,24 @@ impl StopRules {
     }
 }
 
-/// Tells a certificate that stands still: it has not fallen by a hundredth since half of the run.
-pub(super) struct Stall {
+/// Tells a certificate that stands still.
+pub(crate) struct Stall {
     mark: f64,
-    since: u64,
+    /// Looks since the certificate last fell by a hundredth.
+    pub looks: u64,
 }
 
-/// Iterations that a certificate may stand still at the least.
-const PATIENCE: u64 = 200;
-
 impl Stall {
-    pub fn new(iteration: u64) -> Self {
-        Stall { mark: f64::INFINITY, since: iteration }
+    pub fn new() -> Self {
+        Stall { mark: f64::INFINITY, looks: 0 }
     }
 
-    pub fn check(&mut self, point: &TracePoint) -> bool {
-        let gap = point.certificate.gap;
+    pub fn look(&mut self, gap: f64) {
         if gap <= 0.99 * self.mark {
             self.mark = gap;
-            self.since = point.iteration;
-            return gap <= 0.0;
+            self.looks = 0;
+        } else {
+            self.looks += 1;
         }
-        point.iteration - self.since > PATIENCE.max(point.iteration / 2)
     }
 }

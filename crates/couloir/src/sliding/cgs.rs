@@ -157,7 +157,9 @@ impl Cgs {
                 step_toward(lambda, &self.u, x);
             }
             report.rounds = t;
-            report.guarantee = delta_0 * 0.5f64.powi(t as i32);
+            if report.state == SlideState::Reached {
+                report.guarantee = delta_0 * 0.5f64.powi(t as i32); // every slide met its eta
+            }
         }
         Ok(report)
     }

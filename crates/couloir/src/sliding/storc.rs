@@ -223,13 +223,13 @@ impl Istorc {
             (Snapshot::Full, Population::Finite(n)) => n,
             _ => c.snapshot_batch(t),
         };
-        stream.batch(population, wanted, &mut self.batch);
+        stream.batch(population, wanted, &mut self.batch)?;
         h.batch_gradient(&self.batch, &self.x_0, &mut self.nu)?;
         report.component_grads += self.batch.len() as u64;
         for k in 1..=c.steps_per_round() {
             let lambda = 2.0 / (k as f64 + 1.0);
             between(lambda, x, &self.u, &mut self.w);
-            stream.batch(population, c.difference_batch(), &mut self.batch);
+            stream.batch(population, c.difference_batch(), &mut self.batch)?;
             h.batch_gradient(&self.batch, &self.w, &mut self.r)?;
             h.batch_gradient(&self.batch, &self.x_0, &mut self.at_snapshot)?;
             report.component_grads += 2 * self.batch.len() as u64;

@@ -10,7 +10,7 @@ use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
 use crate::linalg::{between, dot, dot_difference, norm, step_toward};
 use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Fact, Step};
+use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::sliding::{SlideState, SlideTask};
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
@@ -46,6 +46,23 @@ impl Default for CertifiedSettings {
 }
 
 impl CertifiedSettings {
+    fn check(&self) -> Result<()> {
+        if let Some(lhat) = self.first_lhat {
+            crate::error::check_positive("first Lhat", lhat)?;
+        }
+        if !matches!(self.hull_points, 0 | 3..=super::improve::MOST_POINTS) {
+            return Err(Error::Setting {
+                name: "hull_points",
+                why: format!(
+                    "must be 0 or 3 to {}, got {}",
+                    super::improve::MOST_POINTS,
+                    self.hull_points
+                ),
+            });
+        }
+        super::check_budget(self.inner_budget)
+    }
+
     /// The same inner solve on both blocks.
     #[must_use]
     pub fn inner(mut self, inner: Inner) -> Self {
@@ -64,6 +81,8 @@ const RUNAWAY: f64 = 1e12;
 const FIRST_GUESS: f64 = 1e-3;
 /// What `Lhat` is multiplied with when the problem changes: a larger batch may bend far less.
 const FRESH: f64 = 1.0 / 64.0;
+/// Iterations that the certificate may stand still, and half of the run at the least.
+const PATIENCE: u64 = 200;
 /// A gap of this many times the rounding charged to it can hardly fall further.
 const FLOOR: f64 = 3.0;
 
@@ -106,6 +125,8 @@ pub struct Certified<'a> {
     y_bar: Vec<f64>,
     gradient: Vec<f64>,
     vertex: Vec<f64>,
+    /// The gradient at `(x_k, yhat)`, for certificates.
+    look: Vec<f64>,
     /// The averaged linear minorant `u -> constant + <slope, u>`.
     minorant_slope: Vec<f64>,
     minorant_constant: f64,
@@ -113,7 +134,12 @@ pub struct Certified<'a> {
     charges: f64,
     bounds: Bounds,
     best: Best,
+    stall: Stall,
     improver: Option<Improver>,
+    /// On what one bound of a response rests.
+    y_confidence: Confidence,
+    /// The iteration from which on the minorant at `x_k` is worth a gradient again.
+    next_look: u64,
 }
 
 /// The best `x` (by its upper bound) and the best `y` (by its lower bound) so far: together the best
@@ -155,9 +181,7 @@ impl<'a> Certified<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
-        if let Some(lhat) = settings.first_lhat {
-            crate::error::check_positive("first Lhat", lhat)?;
-        }
+        settings.check()?;
         let mut oracles = Oracles::of(problem, x_set, y_set)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = super::exact_x(&oracles, settings.inner_x)?;
@@ -183,6 +207,9 @@ impl<'a> Certified<'a> {
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
             improver,
+            stall: Stall::new(),
+            y_confidence: scratch.y_confidence,
+            next_look: 2,
             trial_x: PointX { x: Vec::new(), ..x.clone() },
             z: PointX { x: Vec::new(), ..x.clone() },
             v: Imaged::of(&x),
@@ -191,6 +218,7 @@ impl<'a> Certified<'a> {
             y_bar: y.clone(),
             gradient: vec![0.0; x.x.len()],
             vertex: vec![0.0; x.x.len()],
+            look: vec![0.0; x.x.len()],
             minorant_slope: vec![0.0; x.x.len()],
             minorant_constant: 0.0,
             charges: 0.0,
@@ -245,6 +273,7 @@ impl<'a> Certified<'a> {
         };
         self.x = start;
         self.k = 0;
+        (self.next_look, self.stall) = (2, Stall::new());
         self.lhat *= FRESH; // found again by raising, which costs no gradient
         self.charges = 0.0;
         self.bounds = Bounds::NONE;
@@ -283,7 +312,10 @@ impl<'a> Certified<'a> {
     /// How well the inner y-solve must do for (a) to be decided.
     fn response_accuracy(&self, k: f64) -> f64 {
         let from_gap = 1e-2 * self.best.certificate.gap / k;
-        if self.lhat > 0.0 { (self.eps_target(k) / 64.0).min(from_gap) } else { from_gap }
+        let target = self.eps_target(k);
+        let wanted = if target > 0.0 { (target / 64.0).min(from_gap) } else { from_gap };
+        // no use in asking for less than rounding leaves
+        wanted.max(1e-3 * f64::EPSILON * self.best.upper.abs())
     }
 
     fn respond_to_trial(&mut self, k: f64) -> Result<Response> {
@@ -325,7 +357,7 @@ impl<'a> Certified<'a> {
         self.oracles.grad_x(&self.z, &self.y, &mut self.gradient)?;
         if self.lhat == 0.0 {
             let guess = FIRST_GUESS * norm(&self.gradient) / self.diameter;
-            self.lhat = if guess > 0.0 { guess } else { 1.0 };
+            self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
         }
 
         let mut failed_rounds = 0;
@@ -460,7 +492,8 @@ impl<'a> Certified<'a> {
         self.bounds.minorant = upper - lower_average;
 
         // the best of all bounds so far holds if all of them do
-        best.confidence = best.confidence.and(single.confidence).and(average.confidence);
+        best.confidence =
+            best.confidence.and(single.confidence).and(average.confidence).and(self.y_confidence);
         if lower_single > best.lower {
             best.lower = lower_single;
             best.y.copy_from_slice(&self.y);
@@ -468,6 +501,28 @@ impl<'a> Certified<'a> {
         if lower_average > best.lower {
             best.lower = lower_average;
             best.y.copy_from_slice(&self.y_bar);
+        }
+        // the minorant at (x_k, yhat) costs a gradient, on the certificate's account: a sixth of the method's
+        // at the most, and more rarely where it brings nothing
+        let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
+        if k as u64 >= self.next_look && 6 * spent <= own {
+            let (x, y_hat, g, vertex) = (&self.x, &self.y_hat, &mut self.look, &mut self.vertex);
+            let (value, minimum) = oracles.certifying(|o| -> Result<_> {
+                o.grad_x(x, y_hat, g)?;
+                Ok((o.value(x, y_hat)?, o.lmo(Block::X, g, vertex)?))
+            })?;
+            best.confidence = best.confidence.and(minimum.confidence);
+            let lower = value - (dot(g, &x.x) - minimum.lower).max(0.0) - rounding;
+            let gain = lower - best.lower;
+            if gain > 0.1 * (best.upper - best.lower) {
+                self.next_look = k as u64 + 1;
+            } else {
+                self.next_look = 2 * k as u64;
+            }
+            if gain > 0.0 {
+                best.lower = lower;
+                best.y.copy_from_slice(y_hat);
+            }
         }
         // bounds closer than that say no more than that
         best.lower = best.lower.min(best.upper - rounding);
@@ -498,7 +553,9 @@ impl Algorithm for Certified<'_> {
         if accepted.needed < 0.7 * self.lhat {
             self.lhat *= k / (k + 1.0);
         }
-        if self.best.certificate.gap <= FLOOR * rounding {
+        self.stall.look(self.best.certificate.gap);
+        let still = self.stall.looks > PATIENCE.max(self.k / 2);
+        if still || self.best.certificate.gap <= FLOOR * rounding {
             return Ok(Step::NoProgress);
         }
         Ok(Step::Advanced)

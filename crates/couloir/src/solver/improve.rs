@@ -15,7 +15,7 @@ const WORTH: f64 = 0.03;
 /// Iterations that a search is put off at the most.
 const LONGEST_WAIT: u64 = 32;
 /// Points of a hull at the most.
-const MOST_POINTS: usize = 16;
+pub(super) const MOST_POINTS: usize = 16;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
 /// Keeps the small quadratic well-posed where the points are nearly dependent.
@@ -42,7 +42,7 @@ pub(super) struct Improver {
 impl Improver {
     /// A search over hulls of at most `points` points (3 to 16).
     pub fn new(points: usize, like: &PointX, dim_y: usize) -> Self {
-        let m = points.clamp(3, MOST_POINTS);
+        let m = points.min(MOST_POINTS);
         Improver {
             history: (2..m).map(|_| Imaged::of(like)).collect(),
             filled: 0,

@@ -1,6 +1,7 @@
 //! The best pair so far by its FW-gap, for methods that certify themselves in no other way.
 
 use crate::certificate::{Certificate, GapScratch, fw_gap};
+use crate::domain::Confidence;
 use crate::error::Result;
 use crate::problem::{Oracles, PointX};
 
@@ -9,6 +10,7 @@ pub(super) struct Incumbent {
     pub certificate: Certificate,
     pub x: Vec<f64>,
     pub y: Vec<f64>,
+    confidence: Confidence,
     scratch: GapScratch,
 }
 
@@ -19,6 +21,7 @@ impl Incumbent {
             certificate: Certificate::NONE,
             x: x.to_vec(),
             y: y.to_vec(),
+            confidence: Confidence::Exact,
             scratch: GapScratch::new(x.len(), y.len()),
         }
     }
@@ -26,8 +29,11 @@ impl Incumbent {
     /// Evaluates the FW-gap of a pair, at the certificate's expense, and keeps the pair if it is better.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
+        // the best of all bounds so far holds if all of them do
+        self.confidence = self.confidence.and(now.confidence);
         if now.gap < self.certificate.gap {
             self.certificate = now;
+            self.certificate.confidence = self.confidence;
             self.x.copy_from_slice(&at.x);
             self.y.copy_from_slice(y);
         }

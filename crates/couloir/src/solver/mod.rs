@@ -27,8 +27,10 @@ pub use svre::{Epoch, Svre, SvreSettings};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
-use crate::problem::{Oracles, SaddleProblem};
+use crate::problem::{Counter, Oracles, SaddleProblem};
 use crate::run::{Algorithm, Clock, Flow, NoClock, Observer, Outcome, StopRules, TracePoint, run};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How an inner problem on one block is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,6 +130,76 @@ impl Method {
     }
 }
 
+/// The names of all methods, as users type them.
+const NAMES: [&str; 9] = [
+    "certified",
+    "mpcgs",
+    "mpscgs",
+    "mpscgs-printed",
+    "spfw",
+    "spafw",
+    "svre",
+    "extragradient",
+    "apg",
+];
+
+impl Method {
+    /// The method's name, as users type it: `mpcgs` is MPCGS as printed, `mpscgs` the practical MPSCGS.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::Certified(_) => "certified",
+            Method::Printed(_) => "mpcgs",
+            Method::Mpscgs(_) => "mpscgs",
+            Method::PrintedMpscgs(_) => "mpscgs-printed",
+            Method::Spfw(_) => "spfw",
+            Method::SpAfw(_) => "spafw",
+            Method::Svre(_) => "svre",
+            Method::Extragradient(_) => "extragradient",
+            Method::Apg(_) => "apg",
+        }
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A method with its default settings, by its name.
+///
+/// ```
+/// use couloir::Method;
+/// let method: Method = "mpscgs".parse()?;
+/// assert_eq!(method, Method::mpscgs());
+/// assert!("mpcg".parse::<Method>().is_err());
+/// # Ok::<(), couloir::Error>(())
+/// ```
+impl std::str::FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Ok(match name {
+            "certified" => Method::certified(),
+            "mpcgs" => Method::printed(),
+            "mpscgs" => Method::mpscgs(),
+            "mpscgs-printed" => Method::printed_mpscgs(),
+            "spfw" => Method::spfw(),
+            "spafw" => Method::spafw(),
+            "svre" => Method::svre(),
+            "extragradient" => Method::extragradient(),
+            "apg" => Method::apg(),
+            other => {
+                return Err(Error::Setting {
+                    name: "method",
+                    why: format!("there is no `{other}`; there are {}", NAMES.join(", ")),
+                });
+            }
+        })
+    }
+}
+
 /// A saddle problem to be solved: one call shape for every method.
 ///
 /// ```
@@ -209,10 +281,46 @@ impl<'a> Solve<'a> {
         self
     }
 
+    /// Stop when the certified gap is at most this share of the first one.
+    #[must_use]
+    pub fn relative_gap(mut self, share: f64) -> Self {
+        self.rules.relative_gap = Some(share);
+        self
+    }
+
     /// Stop after this many iterations.
     #[must_use]
     pub fn iterations(mut self, limit: u64) -> Self {
         self.rules.iterations = Some(limit);
+        self
+    }
+
+    /// Stop after this many seconds of the method's time; needs a clock, so
+    /// [`run_with`](Solve::run_with).
+    #[must_use]
+    pub fn seconds(mut self, limit: f64) -> Self {
+        self.rules.seconds = Some(limit);
+        self
+    }
+
+    /// Stop when an entry of the method's ledger reaches a limit.
+    #[must_use]
+    pub fn limit(mut self, counter: Counter, limit: u64) -> Self {
+        self.rules.limits.push((counter, limit));
+        self
+    }
+
+    /// Stop when this flag is raised.
+    #[must_use]
+    pub fn cancel(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.rules.cancel = Some(flag);
+        self
+    }
+
+    /// Evaluate the certificate and record the trace every this many iterations.
+    #[must_use]
+    pub fn evaluate_every(mut self, iterations: u64) -> Self {
+        self.rules.evaluate_every = iterations;
         self
     }
 
@@ -260,6 +368,12 @@ impl<'a> Solve<'a> {
     /// # Errors
     /// As [`run_with`](Solve::run_with).
     pub fn run(&self) -> Result<Solution> {
+        if self.rules.seconds.is_some() {
+            return Err(Error::Setting {
+                name: "time limit",
+                why: "`run` has no clock; use `run_with(&WallClock::start(), ..)`".to_owned(),
+            });
+        }
         let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
         self.run_with(&NoClock, &mut nobody)
     }
@@ -274,6 +388,17 @@ impl<'a> Solve<'a> {
         let (x, y) = solver.best();
         Ok(Solution { x: x.to_vec(), y: y.to_vec(), outcome })
     }
+}
+
+/// Fails for a budget with which no inner solve could even test its start point.
+fn check_budget(inner_budget: u64) -> Result<()> {
+    if inner_budget == 0 {
+        return Err(Error::Setting {
+            name: "inner_budget",
+            why: "must be at least 1 linear minimisation, got 0".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Whether the inner problem on X is solved exactly.
@@ -303,4 +428,17 @@ fn need_projection(oracles: &Oracles<'_>, block: Block) -> Result<()> {
         oracle: "exact projection",
         hint: "use a projection-free method, for instance `certified`",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_goes_by_its_name() {
+        for name in NAMES {
+            let method: Method = name.parse().expect("a method");
+            assert_eq!(method.to_string(), name);
+        }
+    }
 }

@@ -133,6 +133,10 @@ impl<'a> PrintedMpscgs<'a> {
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
         let who = "the printed schedule of MPSCGS";
+        super::check_budget(settings.inner_budget)?;
+        for (name, set) in [("the diameter of X", x_set), ("the diameter of Y", y_set)] {
+            check_positive(name, set.diameter())?;
+        }
         let mut oracles = Oracles::new(problem, x_set, y_set)?;
         let mut x = PointX::new(problem);
         oracles.start(Block::X, x_start, &mut x.x)?;
@@ -146,7 +150,7 @@ impl<'a> PrintedMpscgs<'a> {
                 return Err(Error::MissingConstant {
                     name: "L (in the mean square)",
                     needed_by: who,
-                    hint: "give it in the settings or in `mean_smoothness()`, or use `Practical`",
+                    hint: "give it in the settings or in `mean_smoothness()`, or use `mpscgs` (practical)",
                 });
             }
         };
@@ -202,7 +206,7 @@ impl<'a> PrintedMpscgs<'a> {
 
 impl Algorithm for PrintedMpscgs<'_> {
     fn name(&self) -> &'static str {
-        "mpscgs"
+        "mpscgs-printed"
     }
 
     fn step(&mut self) -> Result<Step> {
@@ -213,7 +217,7 @@ impl Algorithm for PrintedMpscgs<'_> {
 
         // P_k samples, drawn once and used in every round
         let population = self.oracles.sampled()?.population();
-        self.x_batches.batch(population, c.samples(k), &mut self.batch);
+        self.x_batches.batch(population, c.samples(k), &mut self.batch)?;
 
         // Stochastic-Prox-step
         let y_rounds = self.istorc.constants().rounds_to(c.batch.eps_cgs(k));
@@ -328,7 +332,7 @@ fn estimate_sigma(
     y: &[f64],
 ) -> Result<f64> {
     let mut batch = Vec::new();
-    stream.batch(oracles.sampled()?.population(), SIGMA_SAMPLES, &mut batch);
+    stream.batch(oracles.sampled()?.population(), SIGMA_SAMPLES, &mut batch)?;
     let (mut mean_x, mut mean_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
     let (mut one_x, mut one_y) = (mean_x.clone(), mean_y.clone());
     oracles.batch_grad_x(&batch, x, y, &mut mean_x)?;

@@ -37,7 +37,7 @@ pub struct PracticalSettings {
     pub first_batch: u64,
     /// How much larger the next batch is (at least 2).
     pub growth: u64,
-    /// Samples in a batch at the most (beside the size of a finite sum): for expectations.
+    /// Samples in a batch of an expectation at the most; a finite sum goes on to its whole.
     pub largest_batch: u64,
     /// How inner problems are solved.
     pub inner: Inner,
@@ -108,12 +108,15 @@ impl<'a> Practical<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
-        if settings.growth < 2 || settings.first_batch == 0 {
+        super::check_budget(settings.inner_budget)?;
+        let PracticalSettings { first_batch, largest_batch, .. } = *settings;
+        if settings.growth < 2 || first_batch == 0 || largest_batch < first_batch {
             return Err(Error::Setting {
                 name: "batches",
                 why: format!(
-                    "the first batch must be at least 1 and growth at least 2, got {} and {}",
-                    settings.first_batch, settings.growth
+                    "growth must be at least 2 and the first batch from 1 to the largest, got {}, {first_batch} \
+                     and {largest_batch}",
+                    settings.growth
                 ),
             });
         }
@@ -157,8 +160,10 @@ impl<'a> Practical<'a> {
     /// Moves on to a larger batch.
     fn grow(&mut self) -> Result<()> {
         self.spent = self.spent_on_batches();
-        let largest = self.settings.largest_batch.max(self.stage.size);
-        let wanted = self.stage.size.saturating_mul(self.settings.growth).min(largest);
+        let mut wanted = self.stage.size.saturating_mul(self.settings.growth);
+        if self.whole.sampled()?.population() == Population::Infinite {
+            wanted = wanted.min(self.settings.largest_batch);
+        }
         let (held, size, is_whole) = draw(self.problem, &mut self.batches, wanted)?;
         let solver = &mut self.stage.solver;
         solver.move_to(held, self.settings.inner)?;
@@ -179,7 +184,7 @@ impl<'a> Practical<'a> {
             _ => 0.0,
         };
         let convert = |mut counts: OracleCounts| {
-            counts.component_grads += self.stage.size * (counts.grad_x + counts.grad_y);
+            counts.component_grads = self.stage.size * (counts.grad_x + counts.grad_y);
             counts.passes *= share;
             if !self.stage.is_whole {
                 (counts.grad_x, counts.grad_y) = (0, 0);
@@ -228,7 +233,7 @@ fn draw<'a>(
         _ => {}
     }
     let mut batch = Vec::new();
-    batches.batch(sampled.population(), wanted, &mut batch);
+    batches.batch(sampled.population(), wanted, &mut batch)?;
     let held = match sampled.restrict(&batch) {
         Some(restricted) => Held::Owned(restricted),
         None => match BatchProblem::new(problem, batch) {

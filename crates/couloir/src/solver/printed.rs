@@ -62,6 +62,10 @@ impl PrintedConstants {
     pub fn new(problem: &dyn SaddleProblem, x_set: &dyn Domain) -> Result<Self> {
         let who = "the printed schedule of MPCGS";
         let constants = problem.constants();
+        crate::error::check_positive(
+            "the diameter of X, for the printed schedule,",
+            x_set.diameter(),
+        )?;
         let l = constants.joint_smoothness(who)?;
         let kappa = l / constants.need_mu(who)?;
         Ok(PrintedConstants { l, kappa, diameter: x_set.diameter() })
@@ -159,6 +163,7 @@ impl<'a> Printed<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
+        super::check_budget(settings.inner_budget)?;
         let mut oracles = Oracles::new(problem, x_set, y_set)?;
         let constants = PrintedConstants::new(problem, x_set)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;

@@ -2,7 +2,7 @@
 
 use super::Inner;
 use crate::error::{Block, Error, Result, check_finite};
-use crate::linalg::{combine, distance_squared, dot, dot_difference};
+use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
 use crate::problem::{Oracles, PointX, SaddleProblem, Seen};
 use crate::sliding::{Cgs, CgsGoal, SlideState, SlideTask, SmoothFunction};
 
@@ -26,6 +26,8 @@ pub(crate) struct Response {
 
 pub(crate) struct Responder {
     way: Way,
+    /// Best responses taken; every power of two of them is verified.
+    responses: u64,
     budget: u64,
     /// The curvature that [`Way::ProxGradient`] last found right; kept from call to call.
     beta: f64,
@@ -70,6 +72,7 @@ impl Responder {
         let zeros = vec![0.0; oracles.problem.dim_y()];
         Ok(Responder {
             way,
+            responses: 0,
             budget,
             beta: 0.0,
             gradient: zeros.clone(),
@@ -91,11 +94,34 @@ impl Responder {
         match self.way {
             Way::BestResponse => {
                 let gap = oracles.best_response(at, y)?;
+                self.responses += 1;
+                if self.responses.is_power_of_two() {
+                    self.verify(oracles, at, y)?;
+                }
                 Ok(Response { gap, state: SlideState::Reached })
             }
             Way::ProxGradient => self.prox_gradient(oracles, at, accuracy, y),
             Way::Cgs { .. } => self.certified_cgs(oracles, at, accuracy, y),
         }
+    }
+
+    /// Looks whether the problem's own best response is one: in the set, and with no slope left.
+    fn verify(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
+        let wrong =
+            |why: String| Err(Error::Numerical { what: "the problem's best response", why });
+        let violation = oracles.y_set.violation(y);
+        if violation > 1e-6 * oracles.y_set.diameter() {
+            return wrong(format!("it lies outside {} by {violation:e}", oracles.y_set.describe()));
+        }
+        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
+        let value = oracles.certifying(|o| o.value(at, y))?;
+        let slope = norm(&self.gradient) * oracles.y_set.diameter();
+        if gap > 1e-6 * (value.abs() + slope) {
+            return wrong(format!(
+                "f(x, .) has still a slope of up to {gap:e} from it, so it is not the maximiser (value {value:e})"
+            ));
+        }
+        Ok(())
     }
 
     /// CGS as printed: to an accuracy that rests on its theorem.
@@ -154,7 +180,7 @@ impl Responder {
         let mut target = accuracy / (4.0 * kappa);
         let spent_before = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y;
         let mut best = f64::INFINITY;
-        for attempt in 0..CGS_ATTEMPTS {
+        for attempt in 0.. {
             oracles.grad_y(at, y, &mut self.gradient)?;
             self.gradient.iter_mut().for_each(|g| *g = -*g);
             let spent = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y - spent_before;
@@ -171,19 +197,20 @@ impl Responder {
                 SlideState::Reached
             } else if slide.state == SlideState::OutOfBudget {
                 SlideState::OutOfBudget
-            } else if stuck {
+            } else if stuck || attempt == CGS_ATTEMPTS {
                 SlideState::RoundingFloor
             } else {
-                let response = self.cgs(oracles, at, target, Some(gap), budget, y)?;
+                let left = budget.saturating_sub(slide.lo_calls);
+                let response = self.cgs(oracles, at, target, Some(gap), left, y)?;
                 if response.state == SlideState::OutOfBudget {
-                    return Ok(Response { gap, state: SlideState::OutOfBudget });
+                    return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
                 }
                 target /= 8.0;
                 continue;
             };
             return Ok(Response { gap, state });
         }
-        Ok(Response { gap: best, state: SlideState::RoundingFloor })
+        Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget })
     }
 
     /// Accelerated proximal gradient ascent with backtracking and restarts; the stopping test is the

@@ -441,7 +441,9 @@ impl Algorithm for SpAfw<'_> {
             self.active_y.rebuild(&mut self.y, &mut []);
         }
         self.oracles.prepare(&mut self.x);
+        // look at the new point here, where the method's time is counted: the next step needs it
         self.look.forget();
+        self.look.at(&mut self.oracles, &self.x, &self.y)?;
         self.k += 1;
         Ok(Step::Advanced)
     }

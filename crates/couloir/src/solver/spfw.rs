@@ -381,7 +381,9 @@ impl Algorithm for Spfw<'_> {
         axpby(gamma, &self.p_image, 1.0 - gamma, &mut self.x.image);
         self.oracles.prepare(&mut self.x);
         axpby(gamma, &self.look.py, 1.0 - gamma, &mut self.y);
+        // look at the new point here, where the method's time is counted: the next step needs it
         self.look.forget();
+        self.look.at(&mut self.oracles, &self.x, &self.y)?;
         self.k += 1;
         Ok(Step::Advanced)
     }

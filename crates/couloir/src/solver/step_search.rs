@@ -4,7 +4,7 @@ use super::{Method, Solve};
 use crate::certificate::Certificate;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::problem::{Ledger, OracleCounts, SaddleProblem};
+use crate::problem::{Ledger, SaddleProblem};
 use crate::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint, run};
 
 /// The steps that the NeurIPS 2020 paper tries.
@@ -88,26 +88,11 @@ impl StepSearch {
     pub fn ledger(&self) -> Ledger {
         let mut sum = Ledger::default();
         for trial in &self.trials {
-            add(&mut sum.method, &trial.ledger.method);
-            add(&mut sum.certificate, &trial.ledger.certificate);
+            sum.method = sum.method + trial.ledger.method;
+            sum.certificate = sum.certificate + trial.ledger.certificate;
         }
         sum
     }
-}
-
-fn add(sum: &mut OracleCounts, more: &OracleCounts) {
-    sum.value += more.value;
-    sum.grad_x += more.grad_x;
-    sum.grad_y += more.grad_y;
-    sum.best_response += more.best_response;
-    sum.component_grads += more.component_grads;
-    sum.lo_x += more.lo_x;
-    sum.lo_y += more.lo_y;
-    sum.prox_x += more.prox_x;
-    sum.prox_y += more.prox_y;
-    sum.images += more.images;
-    sum.operator_products += more.operator_products;
-    sum.passes += more.passes;
 }
 
 fn with_steps(base: &Method, step_x: f64, step_y: f64) -> Result<Method> {

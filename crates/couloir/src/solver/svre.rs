@@ -102,14 +102,13 @@ struct Snapshot {
 
 impl Snapshot {
     /// Full gradients at a new point: `n` component gradients in each block.
-    fn take(&mut self, oracles: &mut Oracles<'_>, x: &[f64], y: &[f64], n: u64) -> Result<()> {
+    fn take(&mut self, oracles: &mut Oracles<'_>, x: &[f64], y: &[f64]) -> Result<()> {
         self.x.x.copy_from_slice(x);
         self.y.copy_from_slice(y);
         oracles.image(x, &mut self.x.image)?;
         oracles.prepare(&mut self.x);
         oracles.grad_x(&self.x, y, &mut self.mean_x)?;
         oracles.grad_y(&self.x, y, &mut self.mean_y)?;
-        oracles.ledger.method.component_grads += 2 * n;
         Ok(())
     }
 
@@ -301,7 +300,7 @@ impl<'a> Svre<'a> {
 
     fn begin_epoch(&mut self) -> Result<()> {
         if self.batch_size < self.n {
-            self.snapshot.take(&mut self.oracles, &self.x, &self.y, self.n)?;
+            self.snapshot.take(&mut self.oracles, &self.x, &self.y)?;
         }
         self.left = match self.epoch {
             Epoch::Fixed => self.epoch_mean.round() as u64,
@@ -317,9 +316,9 @@ impl<'a> Svre<'a> {
         let Svre { oracles, snapshot, batch, n, .. } = self;
         let (x, y) = if at_half { (&self.x_half, &self.y_half) } else { (&self.x, &self.y) };
         let population = Population::Finite(*n);
-        self.x_batches.batch(population, self.batch_size, batch);
+        self.x_batches.batch(population, self.batch_size, batch)?;
         snapshot.estimate(oracles, (Block::X, batch, *n), x, y, &mut self.gradient_x)?;
-        self.y_batches.batch(population, self.batch_size, batch);
+        self.y_batches.batch(population, self.batch_size, batch)?;
         snapshot.estimate(oracles, (Block::Y, batch, *n), x, y, &mut self.gradient_y)?;
         self.gradient_y.iter_mut().for_each(|g| *g = -*g);
         Ok(())
