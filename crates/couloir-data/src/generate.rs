@@ -335,8 +335,8 @@ mod tests {
             counts[alias.draw(&mut stream)] += 1.0;
         }
         for (count, weight) in counts.iter().zip(weights) {
-            let p = weight / 10.0;
-            let deviation = (100_000.0 * p * (1.0 - p) as f64).sqrt();
+            let p: f64 = weight / 10.0;
+            let deviation = (100_000.0 * p * (1.0 - p)).sqrt();
             assert!((count - 100_000.0 * p).abs() <= 5.0 * deviation, "{counts:?}");
         }
     }
