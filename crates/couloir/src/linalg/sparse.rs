@@ -10,20 +10,20 @@ const CHUNK: usize = 2048;
 /// A sparse matrix, stored both by rows and by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseMatrix {
-    rows: Compressed,
-    columns: Compressed,
+    pub(super) rows: Compressed,
+    pub(super) columns: Compressed,
 }
 
 /// One of the two orders: `indices[starts[i]..starts[i + 1]]` and the same of `values` are line `i`.
 #[derive(Clone, Debug, PartialEq)]
-struct Compressed {
-    starts: Vec<usize>,
+pub(super) struct Compressed {
+    pub(super) starts: Vec<usize>,
     indices: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Compressed {
-    fn line(&self, i: usize) -> (&[u32], &[f64]) {
+    pub(super) fn line(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
@@ -95,6 +95,30 @@ impl SparseMatrix {
         let rows = Compressed { starts, indices, values };
         let columns = rows.transposed(columns);
         Ok(SparseMatrix { rows, columns })
+    }
+
+    /// The matrix with one more column, which has this value in every row.
+    ///
+    /// # Errors
+    /// A value that is not finite.
+    pub fn with_constant_column(&self, value: f64) -> Result<SparseMatrix> {
+        let (n, entries) = (self.rows(), self.rows.indices.len() + self.rows());
+        let column = u32::try_from(self.columns()).map_err(|_| Error::Setting {
+            name: "sparse matrix",
+            why: format!("{} columns leave no room for one more", self.columns()),
+        })?;
+        let mut starts = Vec::with_capacity(n + 1);
+        starts.push(0);
+        let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        for i in 0..n {
+            let (js, vs) = self.row(i);
+            indices.extend_from_slice(js);
+            values.extend_from_slice(vs);
+            indices.push(column);
+            values.push(value);
+            starts.push(indices.len());
+        }
+        SparseMatrix::from_rows(self.columns() + 1, starts, indices, values)
     }
 
     /// The number of rows.
