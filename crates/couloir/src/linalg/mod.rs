@@ -12,7 +12,6 @@ mod vector;
 pub(crate) use softmax::{Rows, bend};
 pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
-pub(crate) use sparse_dense::transpose;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,

@@ -59,7 +59,7 @@ fn exp_any<const FUSED: bool>(x: f64) -> f64 {
     let inside = if x > LOWEST { x } else { LOWEST };
     let (power, r, rest) = reduce::<FUSED>(inside);
     let value = power * (1.0 + (r + rest));
-    if x > LOWEST { value } else { 0.0 }
+    if x >= LOWEST { value } else { 0.0 }
 }
 
 /// `exp(x) - 1 - x`, which is zero or more, for `x <= 709`: no cancellation where `x` is small, for then
@@ -279,4 +279,143 @@ dispatch! {
     pub(crate) fn bend = bend_any(
         from: Rows<'_>, to: Rows<'_>, labels: &[u32], h: usize, weights: &[f64]
     ) -> (f64, f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_within_two_units_in_the_last_place() {
+        let xs: Vec<f64> = (0..200_000)
+            .map(|i| -708.0 + 1417.0 * (i as f64 / 2e5) + 1e-3 * (i as f64).sin())
+            .chain((-60..0).flat_map(|e| [2f64.powi(e), -(2f64.powi(e))]))
+            .chain([0.0, -0.0, -1e-320, 0.5 * std::f64::consts::LN_2, -707.99])
+            .collect();
+        let mut fast = xs.clone();
+        exp_in_place(&mut fast);
+        let mut slow = xs.clone();
+        exp_slice::<false>(&mut slow);
+        for ((x, a), b) in xs.iter().zip(&fast).zip(&slow) {
+            if *x < LOWEST {
+                continue;
+            }
+            let exact = x.exp();
+            assert!((a - exact).abs() <= 2.0 * f64::EPSILON * exact, "exp({x}): {a} not {exact}");
+            assert!((b - exact).abs() <= 2.0 * f64::EPSILON * exact, "exp({x}): {b} not {exact}");
+        }
+        let mut low = [-708.5, -1e4, -1e300, f64::NEG_INFINITY];
+        exp_in_place(&mut low);
+        assert_eq!(low, [0.0; 4]);
+    }
+
+    #[test]
+    fn exp_without_its_first_two_terms_does_not_cancel() {
+        for i in 0..40_000 {
+            let x = -30.0 + 60.0 * i as f64 / 4e4;
+            for x in [x, 1e-3 * x, 1e-6 * x, 1e-9 * x] {
+                // where |x| is small the series itself: positive terms or a fast alternating sum
+                let exact = if x.abs() < 1.0 {
+                    (2..30).rev().fold(0.0, |s, k| (s + 1.0) * x / k as f64) * x
+                } else {
+                    x.exp_m1() - x
+                };
+                let got = exp_rest_any::<true>(x);
+                assert!((got - exact).abs() <= 64.0 * f64::EPSILON * exact, "{x}: {got} {exact}");
+            }
+        }
+        assert_eq!(exp_rest_any::<true>(-1e4), 9999.0);
+        assert_eq!(exp_rest_any::<false>(0.0), 0.0);
+    }
+
+    /// The loss and slopes from `f64` functions, term by term.
+    fn by_definition(s: &[f64], b: usize) -> (f64, Vec<f64>) {
+        let top = s.iter().fold(f64::NEG_INFINITY, |m, &v| m.max(v));
+        let total: f64 = s.iter().map(|v| (v - top).exp()).sum();
+        let others: f64 = (0..s.len()).filter(|&j| j != b).map(|j| (s[j] - top).exp()).sum();
+        let loss = if s[b] == top { others.ln_1p() } else { top - s[b] + total.ln() };
+        let slope = |j: usize| if j == b { -others / total } else { (s[j] - top).exp() / total };
+        (loss, (0..s.len()).map(slope).collect())
+    }
+
+    #[test]
+    fn losses_and_slopes_are_safe_for_scores_of_any_size() {
+        for h in [2, 3, 7, 8, 20, 53, 130] {
+            for scale in [0.0, 1e-8, 1.0, 40.0, 1e4, 1e9] {
+                let n = 37;
+                let scores: Vec<f64> =
+                    (0..n * h).map(|i| scale * (1.7 * i as f64 + 0.3).sin()).collect();
+                let labels: Vec<u32> = (0..n).map(|i| (i * i % h) as u32).collect();
+                let (mut losses, mut slopes) = (vec![f64::NAN; n], vec![f64::NAN; n * h]);
+                softmax_losses(&scores, &labels, h, &mut losses, &mut slopes);
+                for i in 0..n {
+                    let range = i * h..(i + 1) * h;
+                    let (loss, slope) = by_definition(&scores[range.clone()], labels[i] as usize);
+                    assert!((losses[i] - loss).abs() <= 1e-15 * loss * 4.0, "{h} {scale} {loss:e}");
+                    for (a, b) in slopes[range].iter().zip(slope) {
+                        assert!((a - b).abs() <= 1e-14 * b.abs() + 1e-300);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One row's bend with scores at two points.
+    fn bend_of(s: &[f64], t: &[f64], b: u32) -> (f64, f64) {
+        let h = s.len();
+        let mut caches = [(vec![0.0], vec![0.0; h]), (vec![0.0], vec![0.0; h])];
+        for ((losses, slopes), scores) in caches.iter_mut().zip([s, t]) {
+            softmax_losses(scores, &[b], h, losses, slopes);
+        }
+        let [(l0, q0), (l1, q1)] = &caches;
+        let from = Rows { scores: s, losses: l0, slopes: q0 };
+        let to = Rows { scores: t, losses: l1, slopes: q1 };
+        bend(from, to, &[b], h, &[1.0])
+    }
+
+    #[test]
+    fn bend_agrees_with_the_difference_within_the_rounding_of_both() {
+        for h in [2, 5, 20, 131, 300] {
+            for (size, step) in [(1.0, 1.0), (10.0, 0.1), (30.0, 60.0), (1e3, 1e4), (1e4, 1e-3)] {
+                let s: Vec<f64> = (0..h).map(|j| size * (1.3 * j as f64).sin()).collect();
+                let t: Vec<f64> =
+                    (0..h).map(|j| s[j] + step * (0.7 + 2.1 * j as f64).cos()).collect();
+                let b = (h / 3) as u32;
+                let (value, rounding) = bend_of(&s, &t, b);
+                let (l0, q) = by_definition(&s, b as usize);
+                let (l1, _) = by_definition(&t, b as usize);
+                let along: f64 = (0..h).map(|j| q[j] * (t[j] - s[j])).sum();
+                let plain = l1 - l0 - along;
+                let size: f64 = (0..h).map(|j| (q[j] * (t[j] - s[j])).abs()).sum();
+                let allowed = rounding + 16.0 * f64::EPSILON * (l0 + l1 + size);
+                assert!((value - plain).abs() <= allowed, "{h} {size} {step}: {value:e} {plain:e}");
+                assert!(value >= 0.0 && rounding >= 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn small_bends_keep_their_digits() {
+        // the second-order term, and the third from central symmetry
+        for step in [1e-3, 1e-5, 1e-8] {
+            let (h, b) = (9, 4);
+            let s: Vec<f64> = (0..h).map(|j| 3.0 * (1.3 * j as f64).sin()).collect();
+            // powers of two in a grid that all scores share: differences are exact
+            let grid = |v: f64| (v * 2f64.powi(44)).round() * 2f64.powi(-44);
+            let s: Vec<f64> = s.into_iter().map(grid).collect();
+            let d: Vec<f64> = (0..h).map(|j| grid(step * (2.1 * j as f64).cos())).collect();
+            let t: Vec<f64> = s.iter().zip(&d).map(|(s, d)| s + d).collect();
+            let back: Vec<f64> = s.iter().zip(&d).map(|(s, d)| s - d).collect();
+            let (_, q) = by_definition(&s, b);
+            let p = |j: usize| q[j] + if j == b { 1.0 } else { 0.0 };
+            let mean: f64 = (0..h).map(|j| p(j) * d[j]).sum();
+            let variance: f64 = (0..h).map(|j| p(j) * (d[j] - mean).powi(2)).sum();
+            let (ahead, rounding) = bend_of(&s, &t, b as u32);
+            let (behind, _) = bend_of(&s, &back, b as u32);
+            let mid = 0.5 * (ahead + behind);
+            let expected = 0.5 * variance;
+            assert!((mid - expected).abs() <= (step * step + 1e-7) * expected + rounding);
+            assert!(rounding <= 1e-5 * ahead.max(1e-16 * step), "{rounding:e} of {ahead:e}");
+        }
+    }
 }

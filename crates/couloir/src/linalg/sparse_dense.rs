@@ -8,7 +8,7 @@
 //! has.
 
 use super::SparseMatrix;
-use super::simd::{dispatch, fma};
+use super::simd::{dispatch, fma, prefetch};
 use super::sparse::Compressed;
 use crate::scratch::Pool;
 
@@ -27,6 +27,8 @@ pub enum Layout {
 const LANES: usize = 4;
 /// Registers of sums that a kernel keeps; 16 in all.
 const MOST_VECTORS: usize = 14;
+/// Non-zeros between a line's prefetch and its use.
+const AHEAD: usize = 16;
 /// Non-zeros of one task, and lines at the most.
 const TASK_NONZEROS: usize = 8192;
 const TASK_LINES: usize = 256;
@@ -189,9 +191,13 @@ fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
         let (indices, values) = m.line(first + i);
         let mut sums = [[0.0; LANES]; FULL];
         let mut tail = [0.0; LANES];
-        for (&j, &value) in indices.iter().zip(values) {
+        let ahead = &m.indices[(m.starts[first + i] + AHEAD).min(m.indices.len())..];
+        for (p, (&j, &value)) in indices.iter().zip(values).enumerate() {
             let start = j as usize * h;
             let line = &dense[start + from..start + to];
+            if let Some(&j) = ahead.get(p) {
+                prefetch(dense, j as usize * h + from, j as usize * h + to);
+            }
             let (Some(full), Some(last)) =
                 (line.as_chunks::<LANES>().0.first_chunk::<FULL>(), line.last_chunk::<LANES>())
             else {
@@ -241,7 +247,7 @@ fn combine_short<const FUSED: bool>(
 }
 
 /// `out` (`cols x rows`) `= x` (`rows x cols`) transposed, both row-major.
-pub(crate) fn transpose(x: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
+fn transpose(x: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
     use rayon::prelude::*;
     if rows == 0 || cols == 0 {
         return;
@@ -275,6 +281,104 @@ fn transpose_tile(x: &[f64], cols: usize, first: usize, rows: usize, out: &mut [
         let row = &x[i * cols + first..i * cols + first + width];
         for (j, x) in row.iter().enumerate() {
             out[j * rows + i] = *x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+
+    fn random(rows: usize, columns: usize, seed: u64) -> SparseMatrix {
+        let mut draw = Streams::new(seed).stream("matrix");
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..rows {
+            for j in 0..columns as u32 {
+                // the first columns are in nearly every row, some rows are empty
+                if i % 7 != 3 && draw.below(u64::from(j) + 2) == 0 {
+                    indices.push(j);
+                    values.push(draw.below(1000) as f64 / 250.0 - 2.0);
+                }
+            }
+            starts.push(indices.len());
+        }
+        SparseMatrix::from_rows(columns, starts, indices, values).expect("a matrix")
+    }
+
+    #[test]
+    fn products_match_the_definition_for_every_width_and_layout() {
+        for h in (1..=60).chain([105, 113]) {
+            let (n, d) = (40, 70);
+            let a = random(n, d, h as u64);
+            let x: Vec<f64> = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+            let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
+            for layout in [Layout::ClassMajor, Layout::FeatureMajor] {
+                let at = |j: usize, k: usize| match layout {
+                    Layout::ClassMajor => j * d + k,
+                    Layout::FeatureMajor => k * h + j,
+                };
+                let (mut scores, mut adjoint) = (vec![0.0; n * h], vec![0.0; h * d]);
+                for i in 0..n {
+                    let (columns, values) = a.row(i);
+                    for (&k, v) in columns.iter().zip(values) {
+                        for j in 0..h {
+                            scores[i * h + j] += v * x[at(j, k as usize)];
+                            adjoint[at(j, k as usize)] += v * w[i * h + j];
+                        }
+                    }
+                }
+                let operator = ScoreOperator::new(a.clone(), h, layout);
+                let (mut s, mut g) = (vec![f64::NAN; n * h], vec![f64::NAN; h * d]);
+                operator.scores(&x, &mut s);
+                operator.adjoint(&w, &mut g);
+                let close = |a: &[f64], b: &[f64]| {
+                    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
+                };
+                assert!(close(&s, &scores) && close(&g, &adjoint), "{h} {layout:?}");
+                // <A X^T, W> = <X, W^T A>
+                let (left, right) = (crate::linalg::dot(&s, &w), crate::linalg::dot(&x, &g));
+                assert!((left - right).abs() <= 1e-11 * (1.0 + left.abs()), "{left} {right}");
+                // the version without FMA
+                let by_feature: Vec<f64> = (0..h * d).map(|i| x[at(i % h, i / h)]).collect();
+                combine_lines_any::<false>(&a.rows, 0, h, &by_feature, &mut s);
+                assert!(close(&s, &scores), "{h} without FMA");
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let (n, d, h) = (3000, 300, 21);
+        let a = random(n, d, 1);
+        let x: Vec<f64> = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+        let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
+        for layout in [Layout::ClassMajor, Layout::FeatureMajor] {
+            let operator = ScoreOperator::new(a.clone(), h, layout);
+            assert!(operator.row_tasks.len() > 4 && operator.column_tasks.len() > 2);
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let (mut s, mut g) = (vec![0.0; n * h], vec![0.0; h * d]);
+                pool.expect("a pool").install(|| {
+                    operator.scores(&x, &mut s);
+                    operator.adjoint(&w, &mut g);
+                });
+                (s, g)
+            };
+            let one = run(1);
+            assert!(one == run(2) && one == run(5));
+        }
+    }
+
+    #[test]
+    fn transposing_twice_changes_nothing() {
+        for (rows, cols) in [(1, 1), (3, 200), (200, 3), (65, 65), (7, 64)] {
+            let x: Vec<f64> = (0..rows * cols).map(|i| i as f64).collect();
+            let (mut once, mut twice) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            transpose(&x, rows, cols, &mut once);
+            assert_eq!(once[rows - 1], x[(rows - 1) * cols]);
+            transpose(&once, cols, rows, &mut twice);
+            assert_eq!(x, twice);
         }
     }
 }

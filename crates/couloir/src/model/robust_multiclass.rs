@@ -33,7 +33,8 @@ pub struct RobustSettings {
     /// A value to append to every row as one more feature, the intercept. Its weights lie in the ball
     /// with all others; the typical length of a row is a sensible value.
     pub intercept: Option<f64>,
-    /// How `X` lies in memory.
+    /// How `X` lies in memory. By features (the default, and faster) they come in order of falling
+    /// frequency: [`RobustMulticlass::class_major`] gives the matrix.
     pub layout: Layout,
 }
 
@@ -117,6 +118,8 @@ impl RobustSettings {
 pub struct RobustMulticlass {
     operator: ScoreOperator,
     labels: Vec<u32>,
+    /// The feature that each line of a point by features stands for; none by classes.
+    order: Vec<u32>,
     /// The entry of `y` that weighs each row, where that is not the row's own number: in a batch.
     members: Option<Vec<u32>>,
     y_set: Simplex,
@@ -174,6 +177,10 @@ impl RobustMulticlass {
             Some(value) => rows.with_constant_column(value)?,
             None => rows,
         };
+        let (rows, order) = match settings.layout {
+            Layout::ClassMajor => (rows, Vec::new()),
+            Layout::FeatureMajor => rows.by_frequency(),
+        };
         let weight = match settings.scaling {
             Scaling::Dro => 1.0,
             Scaling::Paper => 1.0 / n as f64,
@@ -184,6 +191,7 @@ impl RobustMulticlass {
         Ok(RobustMulticlass {
             operator,
             labels,
+            order,
             members: None,
             y_set,
             n,
@@ -251,17 +259,30 @@ impl RobustMulticlass {
         }
     }
 
-    /// A point `X` of [`x_set`](Self::x_set) as a row-major `h x d` matrix, whatever the layout.
+    /// A point of [`x_set`](Self::x_set) as the row-major `h x d` matrix `X`, features in the order of the data.
     #[must_use]
     pub fn class_major(&self, x: &[f64]) -> Vec<f64> {
-        match self.settings.layout {
-            Layout::ClassMajor => x.to_vec(),
-            Layout::FeatureMajor => {
-                let mut out = vec![0.0; x.len()];
-                crate::linalg::transpose(x, self.features(), self.classes(), &mut out);
-                out
+        let (h, d) = (self.classes(), self.features());
+        let mut out = x.to_vec();
+        for (k, &feature) in self.order.iter().enumerate() {
+            for j in 0..h {
+                out[j * d + feature as usize] = x[k * h + j];
             }
         }
+        out
+    }
+
+    /// The point of [`x_set`](Self::x_set) that stands for a row-major `h x d` matrix: what a start point must be.
+    #[must_use]
+    pub fn from_class_major(&self, matrix: &[f64]) -> Vec<f64> {
+        let (h, d) = (self.classes(), self.features());
+        let mut out = matrix.to_vec();
+        for (k, &feature) in self.order.iter().enumerate() {
+            for j in 0..h {
+                out[k * h + j] = matrix[j * d + feature as usize];
+            }
+        }
+        out
     }
 
     /// The smoothness of `f(., y)` for this `y`: `s/2` times the square of the top singular value of
@@ -718,6 +739,7 @@ impl Sampled for RobustMulticlass {
         Some(Box::new(RobustMulticlass {
             operator: ScoreOperator::new(rows, self.classes(), self.settings.layout),
             labels: batch.iter().map(|&i| self.labels[i as usize]).collect(),
+            order: Vec::new(), // points are read in the whole's terms
             members: Some(batch.iter().map(|&i| i as u32).collect()),
             y_set: self.y_set.clone(),
             n: self.n,
