@@ -266,7 +266,7 @@ fn practical_mpscgs_ends_with_the_certificate_of_the_whole_sum() {
     assert!(sizes.windows(2).all(|w| w[0] <= w[1]), "batches shrink: {sizes:?}");
     assert!(sizes[0] < 1000.0 && *sizes.last().expect("sizes") == n as f64, "{sizes:?}");
     let gap = sum.base().exact_gap(&x_set, &y_set, &solution.x, &solution.y).expect("isotropic");
-    assert!(gap <= 1e-6 && gap >= -1e-12, "true gap {gap:e}");
+    assert!((-1e-12..=1e-6).contains(&gap), "true gap {gap:e}");
     assert!(x_set.contains(&solution.x, 1e-12) && y_set.contains(&solution.y, 1e-12));
     let grads = outcome.ledger.method;
     assert!(grads.component_grads >= n * grads.grad_x, "full gradients are n components each");

@@ -374,7 +374,8 @@ impl SyntheticGroups {
         let size = 1.0 / (nonzeros as f64).sqrt();
         for _ in 0..rows {
             // group g is about half as large as group g - 1, but for the last, which ties with it
-            let group = (0..groups - 1).find(|_| draw.word() % 2 == 0).unwrap_or(groups - 1);
+            let group =
+                (0..groups - 1).find(|_| draw.word().is_multiple_of(2)).unwrap_or(groups - 1);
             let first = indices.len();
             while indices.len() < first + nonzeros {
                 // squaring makes low features frequent
@@ -382,7 +383,7 @@ impl SyntheticGroups {
                     ((unit(draw.word()).powi(2) * features as f64) as u32).min(features as u32 - 1);
                 if !indices[first..].contains(&feature) {
                     indices.push(feature);
-                    values.push(if draw.word() % 2 == 0 { size } else { -size });
+                    values.push(if draw.word().is_multiple_of(2) { size } else { -size });
                 }
             }
             indices[first..].sort_unstable();
