@@ -24,8 +24,8 @@ pub(crate) fn has_avx2_fma() -> bool {
 }
 
 /// Defines `name(args)` that calls `body::<FUSED>(args)`, which must be `#[inline(always)]`, compiled for
-/// the best instruction set that the machine has. Measured (`benches/kernels.rs`): 1.5 to 3 times faster
-/// than the baseline version alone.
+/// the best instruction set that the machine has. Measured on one thread of an EPYC, against the baseline
+/// version: 1.2 times faster scores at 20 classes and 1.65 at 53, adjoint 1.0 and 1.4, softmax 1.5 and 1.65.
 macro_rules! dispatch {
     ($(#[$doc:meta])* $vis:vis fn $name:ident = $body:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $out:ty)?) => {
         $(#[$doc])*
