@@ -43,6 +43,7 @@ pub mod model;
 pub mod problem;
 pub mod random;
 pub mod run;
+mod scratch;
 pub mod sliding;
 pub mod solver;
 

@@ -2,6 +2,8 @@
 
 use couloir::Inner;
 use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
+use couloir::linalg::SparseMatrix;
+use couloir::model::{RobustMulticlass, RobustSettings};
 use couloir::problem::QuadraticBilinear;
 use couloir::run::Algorithm;
 use couloir::sliding::{Cndg, SlideTask, cndg};
@@ -75,6 +77,39 @@ fn a_steady_state_step_of_certified_mpcgs_allocates_nothing() {
             });
             assert_eq!(count, 0, "{}, {inner:?}: allocations in 20 steps", x_set.describe());
         }
+    }
+}
+
+#[test]
+fn a_step_on_robust_multiclass_allocates_nothing() {
+    let (n, d, h) = (700, 90, 5);
+    let starts = (0..=n).map(|i| 6 * i).collect();
+    let indices = (0..6 * n).map(|p| ((p * p + 7 * p / 6) % 15 + 15 * (p % 6)) as u32).collect();
+    let values = (0..6 * n).map(|p| 0.4 + 0.2 * (p as f64).sin()).collect();
+    let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
+    let labels: Vec<u32> = (0..n).map(|i| (i % h) as u32).collect();
+    use couloir::linalg::Layout::{ClassMajor, FeatureMajor};
+    for layout in [ClassMajor, FeatureMajor] {
+        let settings = RobustSettings::default().layout(layout).tau(10.0);
+        let model =
+            RobustMulticlass::new(rows.clone(), labels.clone(), h, settings).expect("a model");
+        let x_set = model.x_set().expect("a ball");
+        let settings = CertifiedSettings::default();
+        // on one thread of rayon's, where all allocations are this thread's
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let count = pool.install(|| {
+            let mut solver = Certified::new(&model, &x_set, model.y_set(), &settings, None, None)
+                .expect("a solver");
+            for _ in 0..10 {
+                solver.step().expect("a step");
+            }
+            allocations(|| {
+                for _ in 0..20 {
+                    solver.step().expect("a step");
+                }
+            })
+        });
+        assert_eq!(count, 0, "{layout:?}");
     }
 }
 

@@ -2,11 +2,17 @@
 
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
+pub(crate) mod simd;
+mod softmax;
 mod sparse;
+mod sparse_dense;
 pub(crate) mod spectral;
 mod vector;
 
+pub(crate) use softmax::{Rows, bend};
+pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
+pub use sparse_dense::{Layout, ScoreOperator};
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
     norm_squared, scale, step_toward,

@@ -10,20 +10,20 @@ const CHUNK: usize = 2048;
 /// A sparse matrix, stored both by rows and by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseMatrix {
-    rows: Compressed,
-    columns: Compressed,
+    pub(super) rows: Compressed,
+    pub(super) columns: Compressed,
 }
 
 /// One of the two orders: `indices[starts[i]..starts[i + 1]]` and the same of `values` are line `i`.
 #[derive(Clone, Debug, PartialEq)]
-struct Compressed {
-    starts: Vec<usize>,
-    indices: Vec<u32>,
+pub(super) struct Compressed {
+    pub(super) starts: Vec<usize>,
+    pub(super) indices: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Compressed {
-    fn line(&self, i: usize) -> (&[u32], &[f64]) {
+    pub(super) fn line(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
@@ -95,6 +95,59 @@ impl SparseMatrix {
         let rows = Compressed { starts, indices, values };
         let columns = rows.transposed(columns);
         Ok(SparseMatrix { rows, columns })
+    }
+
+    /// The matrix with one more column, which has this value in every row.
+    ///
+    /// # Errors
+    /// A value that is not finite.
+    pub fn with_constant_column(&self, value: f64) -> Result<SparseMatrix> {
+        let (n, entries) = (self.rows(), self.rows.indices.len() + self.rows());
+        let column = u32::try_from(self.columns()).map_err(|_| Error::Setting {
+            name: "sparse matrix",
+            why: format!("{} columns leave no room for one more", self.columns()),
+        })?;
+        let mut starts = Vec::with_capacity(n + 1);
+        starts.push(0);
+        let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        for i in 0..n {
+            let (js, vs) = self.row(i);
+            indices.extend_from_slice(js);
+            values.extend_from_slice(vs);
+            indices.push(column);
+            values.push(value);
+            starts.push(indices.len());
+        }
+        SparseMatrix::from_rows(self.columns() + 1, starts, indices, values)
+    }
+
+    /// The matrix with its columns in order of falling frequency (ties stay in order), and the column of
+    /// this one that each of its columns was. On text the lines of a dense factor that are used most
+    /// then lie side by side.
+    #[must_use]
+    pub fn by_frequency(self) -> (SparseMatrix, Vec<u32>) {
+        let SparseMatrix { mut rows, columns } = self;
+        let count = |j: u32| columns.starts[j as usize + 1] - columns.starts[j as usize];
+        let mut order: Vec<u32> = (0..columns.lines() as u32).collect();
+        order.sort_by_key(|&j| std::cmp::Reverse(count(j)));
+        let mut place = vec![0; order.len()];
+        for (k, &j) in order.iter().enumerate() {
+            place[j as usize] = k as u32;
+        }
+        drop(columns);
+        let mut entries = Vec::new();
+        for i in 0..rows.lines() {
+            let range = rows.starts[i]..rows.starts[i + 1];
+            entries.clear();
+            entries
+                .extend(range.clone().map(|p| (place[rows.indices[p] as usize], rows.values[p])));
+            entries.sort_by_key(|e| e.0);
+            for (p, &(j, v)) in range.zip(&entries) {
+                (rows.indices[p], rows.values[p]) = (j, v);
+            }
+        }
+        let columns = rows.transposed(order.len());
+        (SparseMatrix { rows, columns }, order)
     }
 
     /// The number of rows.
@@ -170,6 +223,15 @@ mod tests {
         part.multiply(&[1.0, 10.0, 100.0], &mut image[..2]);
         assert_eq!(image[..2], [5.0, 201.0]);
         assert_eq!((part.rows(), part.columns()), (2, 3));
+    }
+
+    #[test]
+    fn frequent_columns_come_first() {
+        let (b, order) = example().by_frequency();
+        assert_eq!(order, [0, 2, 1]);
+        let mut image = vec![0.0; 4];
+        b.multiply(&[1.0, 100.0, 10.0], &mut image);
+        assert_eq!(image, [201.0, 0.0, 430.0, 5.0]);
     }
 
     #[test]

@@ -1,0 +1,384 @@
+//! Sparse times dense: the scores `S = A X^T` of all rows for all classes, and the adjoint `G = W^T A`.
+//!
+//! `A` is `n x d`, `X` and `G` belong to `h` classes and `d` features, `S` and `W` are `n x h` (row-major). Both
+//! products are the same loop: line `i` of the result is a combination of the lines of a dense matrix
+//! whose lines (of one feature, of one row) are `h` numbers side by side, so that it runs over `h` in
+//! vector registers. Every line is computed by one task in one order: the same bits on any number of
+//! threads. Tasks are made of about equally many non-zeros, for text has features that nearly every row
+//! has.
+
+use super::SparseMatrix;
+use super::simd::{dispatch, fma, prefetch};
+use super::sparse::Compressed;
+use crate::scratch::Pool;
+
+/// How a matrix of `h` classes x `d` features lies in a flat slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Class after class: entry `(j, k)` at `j d + k`, as a row-major `h x d` matrix.
+    ClassMajor,
+    /// Feature after feature: entry `(j, k)` at `k h + j`, as a row-major `d x h` matrix; products need no
+    /// transposition. The nuclear norm does not mind.
+    #[default]
+    FeatureMajor,
+}
+
+/// Numbers in a vector register that the kernels count on.
+const LANES: usize = 4;
+/// Registers of sums that a kernel keeps; 16 in all.
+const MOST_VECTORS: usize = 14;
+/// Non-zeros between a line's prefetch and its use.
+const AHEAD: usize = 16;
+/// Non-zeros of one task, and lines at the most.
+const TASK_NONZEROS: usize = 8192;
+const TASK_LINES: usize = 256;
+/// Columns that are transposed at a time.
+const TRANSPOSED: usize = 64;
+
+/// `A` with what its products with `h` classes need.
+#[derive(Debug)]
+pub struct ScoreOperator {
+    matrix: SparseMatrix,
+    classes: usize,
+    layout: Layout,
+    row_tasks: Vec<u32>,
+    column_tasks: Vec<u32>,
+    scratch: Pool,
+}
+
+impl ScoreOperator {
+    /// The products of a matrix with `classes` vectors.
+    #[must_use]
+    pub fn new(matrix: SparseMatrix, classes: usize, layout: Layout) -> Self {
+        let row_tasks = tasks(&matrix.rows.starts);
+        let column_tasks = tasks(&matrix.columns.starts);
+        ScoreOperator { matrix, classes, layout, row_tasks, column_tasks, scratch: Pool::default() }
+    }
+
+    /// `A`.
+    #[must_use]
+    pub fn matrix(&self) -> &SparseMatrix {
+        &self.matrix
+    }
+
+    /// `h`.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// How `X` and `G` lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// `out = A X^T`.
+    ///
+    /// # Panics
+    /// If `x` does not hold `h d` or `out` not `n h` numbers.
+    pub fn scores(&self, x: &[f64], out: &mut [f64]) {
+        let (h, d) = (self.classes, self.matrix.columns());
+        assert!(x.len() == h * d && out.len() == h * self.matrix.rows(), "shapes of scores");
+        match self.layout {
+            Layout::FeatureMajor => products(&self.matrix.rows, &self.row_tasks, h, x, out),
+            Layout::ClassMajor => self.scratch.with(h * d, |by_feature| {
+                transpose(x, h, d, by_feature);
+                products(&self.matrix.rows, &self.row_tasks, h, by_feature, out);
+            }),
+        }
+    }
+
+    /// `out = W^T A`.
+    ///
+    /// # Panics
+    /// If `w` does not hold `n h` or `out` not `h d` numbers.
+    pub fn adjoint(&self, w: &[f64], out: &mut [f64]) {
+        let (h, d) = (self.classes, self.matrix.columns());
+        assert!(out.len() == h * d && w.len() == h * self.matrix.rows(), "shapes of the adjoint");
+        match self.layout {
+            Layout::FeatureMajor => products(&self.matrix.columns, &self.column_tasks, h, w, out),
+            Layout::ClassMajor => self.scratch.with(h * d, |by_feature| {
+                products(&self.matrix.columns, &self.column_tasks, h, w, by_feature);
+                transpose(by_feature, d, h, out);
+            }),
+        }
+    }
+}
+
+/// Bounds of tasks of about equally many non-zeros.
+fn tasks(starts: &[usize]) -> Vec<u32> {
+    let mut bounds = vec![0u32];
+    let (mut lines, mut first) = (0, 0);
+    for i in 1..starts.len() {
+        lines += 1;
+        if starts[i] - first >= TASK_NONZEROS || lines == TASK_LINES || i + 1 == starts.len() {
+            bounds.push(i as u32);
+            (lines, first) = (0, starts[i]);
+        }
+    }
+    bounds
+}
+
+/// Line `i` of `out` is `sum_j m_ij dense_j`, for the lines between the first and the last task bound.
+fn products(m: &Compressed, tasks: &[u32], h: usize, dense: &[f64], out: &mut [f64]) {
+    if h == 0 || tasks.len() < 2 {
+        return;
+    }
+    if tasks.len() == 2 {
+        combine_lines(m, tasks[0] as usize, h, dense, out);
+        return;
+    }
+    let middle = tasks.len() / 2;
+    let (first, second) = out.split_at_mut((tasks[middle] - tasks[0]) as usize * h);
+    rayon::join(
+        || products(m, &tasks[..=middle], h, dense, first),
+        || products(m, &tasks[middle..], h, dense, second),
+    );
+}
+
+dispatch! {
+    /// The lines of `m` from `first` on, as many as `out` has room for.
+    fn combine_lines = combine_lines_any(
+        m: &Compressed, first: usize, h: usize, dense: &[f64], out: &mut [f64]
+    )
+}
+
+#[inline(always)]
+fn combine_lines_any<const FUSED: bool>(
+    m: &Compressed,
+    first: usize,
+    h: usize,
+    dense: &[f64],
+    out: &mut [f64],
+) {
+    if h < LANES {
+        return combine_short::<FUSED>(m, first, h, dense, out);
+    }
+    // as few blocks of classes as the registers allow, about equally wide
+    let blocks = h.div_ceil(LANES * MOST_VECTORS);
+    for b in 0..blocks {
+        let (from, to) = (b * h / blocks, (b + 1) * h / blocks);
+        macro_rules! by_width {
+            ($($full:literal)*) => {
+                match ((to - from) / LANES, (to - from) % LANES > 0) {
+                    $(
+                        ($full, false) =>
+                            combine_block::<$full, false, FUSED>(m, first, h, from, to, dense, out),
+                        ($full, true) =>
+                            combine_block::<$full, true, FUSED>(m, first, h, from, to, dense, out),
+                    )*
+                    _ => unreachable!("blocks have 1 to 14 vectors"),
+                }
+            };
+        }
+        by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+    }
+}
+
+/// Classes `from..to`, which are `FULL` vectors and, where `TAIL`, a last one that overlaps the one before.
+#[inline(always)]
+fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
+    m: &Compressed,
+    first: usize,
+    h: usize,
+    from: usize,
+    to: usize,
+    dense: &[f64],
+    out: &mut [f64],
+) {
+    for (i, out) in out.chunks_exact_mut(h).enumerate() {
+        let (indices, values) = m.line(first + i);
+        let mut sums = [[0.0; LANES]; FULL];
+        let mut tail = [0.0; LANES];
+        let ahead = &m.indices[(m.starts[first + i] + AHEAD).min(m.indices.len())..];
+        for (p, (&j, &value)) in indices.iter().zip(values).enumerate() {
+            let start = j as usize * h;
+            let line = &dense[start + from..start + to];
+            if let Some(&j) = ahead.get(p) {
+                prefetch(dense, j as usize * h + from, j as usize * h + to);
+            }
+            let (Some(full), Some(last)) =
+                (line.as_chunks::<LANES>().0.first_chunk::<FULL>(), line.last_chunk::<LANES>())
+            else {
+                return;
+            };
+            for v in 0..FULL {
+                for l in 0..LANES {
+                    sums[v][l] = fma::<FUSED>(value, full[v][l], sums[v][l]);
+                }
+            }
+            if TAIL {
+                for l in 0..LANES {
+                    tail[l] = fma::<FUSED>(value, last[l], tail[l]);
+                }
+            }
+        }
+        let out = &mut out[from..to];
+        for (out, sums) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(&sums) {
+            *out = *sums;
+        }
+        if TAIL && let Some(last) = out.last_chunk_mut::<LANES>() {
+            *last = tail;
+        }
+    }
+}
+
+/// Fewer classes than a vector holds.
+#[inline(always)]
+fn combine_short<const FUSED: bool>(
+    m: &Compressed,
+    first: usize,
+    h: usize,
+    dense: &[f64],
+    out: &mut [f64],
+) {
+    for (i, out) in out.chunks_exact_mut(h).enumerate() {
+        let (indices, values) = m.line(first + i);
+        let mut sums = [0.0; LANES];
+        for (&j, &value) in indices.iter().zip(values) {
+            let start = j as usize * h;
+            for (sum, x) in sums.iter_mut().zip(&dense[start..start + h]) {
+                *sum = fma::<FUSED>(value, *x, *sum);
+            }
+        }
+        out.copy_from_slice(&sums[..h]);
+    }
+}
+
+/// `out` (`cols x rows`) `= x` (`rows x cols`) transposed, both row-major.
+fn transpose(x: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
+    use rayon::prelude::*;
+    if rows == 0 || cols == 0 {
+        return;
+    }
+    let (tile, wide) = if rows <= cols { (TRANSPOSED, true) } else { (1, false) };
+    if wide {
+        // lines of `out` are short: a task writes a stretch of them and reads a stretch of every row
+        out.par_chunks_mut(tile * rows).enumerate().for_each(|(t, out)| {
+            transpose_tile(x, cols, t * tile, rows, out);
+        });
+    } else {
+        // lines of `out` are long: a task writes a few of them, piece by piece
+        const LINES: usize = 8;
+        out.par_chunks_mut(LINES * rows).enumerate().for_each(|(t, out)| {
+            for first in (0..rows).step_by(TRANSPOSED) {
+                let last = (first + TRANSPOSED).min(rows);
+                for (j, out) in out.chunks_exact_mut(rows).enumerate() {
+                    let column = t * LINES + j;
+                    for (i, o) in (first..last).zip(&mut out[first..last]) {
+                        *o = x[i * cols + column];
+                    }
+                }
+            }
+        });
+    }
+}
+
+fn transpose_tile(x: &[f64], cols: usize, first: usize, rows: usize, out: &mut [f64]) {
+    let width = out.len() / rows;
+    for i in 0..rows {
+        let row = &x[i * cols + first..i * cols + first + width];
+        for (j, x) in row.iter().enumerate() {
+            out[j * rows + i] = *x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+
+    fn random(rows: usize, columns: usize, seed: u64) -> SparseMatrix {
+        let mut draw = Streams::new(seed).stream("matrix");
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..rows {
+            for j in 0..columns as u32 {
+                // the first columns are in nearly every row, some rows are empty
+                if i % 7 != 3 && draw.below(u64::from(j) + 2) == 0 {
+                    indices.push(j);
+                    values.push(draw.below(1000) as f64 / 250.0 - 2.0);
+                }
+            }
+            starts.push(indices.len());
+        }
+        SparseMatrix::from_rows(columns, starts, indices, values).expect("a matrix")
+    }
+
+    #[test]
+    fn products_match_the_definition_for_every_width_and_layout() {
+        for h in (1..=60).chain([105, 113]) {
+            let (n, d) = (40, 70);
+            let a = random(n, d, h as u64);
+            let x: Vec<f64> = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+            let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
+            for layout in [Layout::ClassMajor, Layout::FeatureMajor] {
+                let at = |j: usize, k: usize| match layout {
+                    Layout::ClassMajor => j * d + k,
+                    Layout::FeatureMajor => k * h + j,
+                };
+                let (mut scores, mut adjoint) = (vec![0.0; n * h], vec![0.0; h * d]);
+                for i in 0..n {
+                    let (columns, values) = a.row(i);
+                    for (&k, v) in columns.iter().zip(values) {
+                        for j in 0..h {
+                            scores[i * h + j] += v * x[at(j, k as usize)];
+                            adjoint[at(j, k as usize)] += v * w[i * h + j];
+                        }
+                    }
+                }
+                let operator = ScoreOperator::new(a.clone(), h, layout);
+                let (mut s, mut g) = (vec![f64::NAN; n * h], vec![f64::NAN; h * d]);
+                operator.scores(&x, &mut s);
+                operator.adjoint(&w, &mut g);
+                let close = |a: &[f64], b: &[f64]| {
+                    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
+                };
+                assert!(close(&s, &scores) && close(&g, &adjoint), "{h} {layout:?}");
+                // <A X^T, W> = <X, W^T A>
+                let (left, right) = (crate::linalg::dot(&s, &w), crate::linalg::dot(&x, &g));
+                assert!((left - right).abs() <= 1e-11 * (1.0 + left.abs()), "{left} {right}");
+                // the version without FMA
+                let by_feature: Vec<f64> = (0..h * d).map(|i| x[at(i % h, i / h)]).collect();
+                combine_lines_any::<false>(&a.rows, 0, h, &by_feature, &mut s);
+                assert!(close(&s, &scores), "{h} without FMA");
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let (n, d, h) = (3000, 300, 21);
+        let a = random(n, d, 1);
+        let x: Vec<f64> = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+        let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
+        for layout in [Layout::ClassMajor, Layout::FeatureMajor] {
+            let operator = ScoreOperator::new(a.clone(), h, layout);
+            assert!(operator.row_tasks.len() > 4 && operator.column_tasks.len() > 2);
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let (mut s, mut g) = (vec![0.0; n * h], vec![0.0; h * d]);
+                pool.expect("a pool").install(|| {
+                    operator.scores(&x, &mut s);
+                    operator.adjoint(&w, &mut g);
+                });
+                (s, g)
+            };
+            let one = run(1);
+            assert!(one == run(2) && one == run(5));
+        }
+    }
+
+    #[test]
+    fn transposing_twice_changes_nothing() {
+        for (rows, cols) in [(1, 1), (3, 200), (200, 3), (65, 65), (7, 64)] {
+            let x: Vec<f64> = (0..rows * cols).map(|i| i as f64).collect();
+            let (mut once, mut twice) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            transpose(&x, rows, cols, &mut once);
+            assert_eq!(once[rows - 1], x[(rows - 1) * cols]);
+            transpose(&once, cols, rows, &mut twice);
+            assert_eq!(x, twice);
+        }
+    }
+}
