@@ -13,8 +13,9 @@ fn certified_needs_a_twentieth_of_the_gradients_of_printed_when_blocks_differ_in
     let x_set = NuclearBall::new(5, 8, 1.0).expect("a ball");
     let y_set = Simplex::new(10).expect("a simplex");
     let problem = QuadraticBilinear::on(&x_set, &y_set)
-        .curvature(1e-2, 1e3)
-        .coupling(1.0)
+        .curvature(1e-2, 1.01e2)
+        .coupling(10.0)
+        .push(0.1)
         .build()
         .expect("a problem");
     let constants = problem.constants();
@@ -26,6 +27,7 @@ fn certified_needs_a_twentieth_of_the_gradients_of_printed_when_blocks_differ_in
     let certified = Solve::new(&problem, &x_set, &y_set).rules(rules.clone()).run().expect("a run");
     assert_eq!(certified.outcome.status, Status::SolvedRelative);
     let grads = certified.outcome.ledger.method.grad_x;
+    assert!(grads > 1, "solved by the first gradient: this shows too little");
 
     rules.limits = vec![(Counter::GradX, 20 * grads)];
     let printed = Solve::new(&problem, &x_set, &y_set)

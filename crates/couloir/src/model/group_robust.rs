@@ -166,6 +166,10 @@ impl SaddleProblem for GroupRobust {
         self.y_set.dim()
     }
 
+    fn has_operator(&self) -> bool {
+        true
+    }
+
     fn image_dim(&self) -> usize {
         self.len()
     }

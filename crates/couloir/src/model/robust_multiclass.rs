@@ -441,6 +441,10 @@ impl SaddleProblem for RobustMulticlass {
         self.n
     }
 
+    fn has_operator(&self) -> bool {
+        true
+    }
+
     fn image_dim(&self) -> usize {
         self.labels.len() * self.classes()
     }
