@@ -40,7 +40,9 @@ fn read(path: &str) -> Result<(SparseMatrix, Vec<u32>, usize), Failure> {
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let get = |i: usize, default: &str| arguments.get(i).map_or(default.to_owned(), Clone::clone);
-    let path = get(0, "/work/shared/data/cora.bow");
+    let Some(path) = arguments.first().cloned() else {
+        return Err("name a LIBSVM text file, for instance cora.bow".into());
+    };
     let scaling = if get(1, "paper") == "dro" { Scaling::Dro } else { Scaling::Paper };
     let layout =
         if get(2, "feature") == "class" { Layout::ClassMajor } else { Layout::FeatureMajor };

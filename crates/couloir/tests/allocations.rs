@@ -1,5 +1,7 @@
 //! Hot loops allocate nothing.
 
+mod counting;
+
 use couloir::Inner;
 use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
 use couloir::linalg::SparseMatrix;
@@ -8,40 +10,7 @@ use couloir::problem::QuadraticBilinear;
 use couloir::run::Algorithm;
 use couloir::sliding::{Cndg, SlideTask, cndg};
 use couloir::solver::{Certified, CertifiedSettings};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts the allocations of the thread that asks.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system allocator unchanged; counting touches a const-initialised
-// thread-local cell, which allocates nothing itself.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
+use counting::allocations;
 
 #[test]
 fn the_counter_counts() {

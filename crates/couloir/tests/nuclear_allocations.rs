@@ -1,41 +1,11 @@
 //! The nuclear ball's oracles allocate nothing once they are warm.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use couloir::domain::{Domain, LanczosSettings, NuclearBall};
 use couloir::sliding::SlideTask;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system allocator unchanged; the counter is a plain cell of the
-// thread that allocates nothing itself.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations(mut run: impl FnMut()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    run();
-    ALLOCATIONS.with(Cell::get) - before
-}
+use counting::allocations;
 
 #[test]
 fn a_warm_oracle_allocates_nothing() {

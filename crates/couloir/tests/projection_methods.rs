@@ -2,6 +2,7 @@
 //! projected gradient, and the search for their steps.
 
 mod common;
+mod counting;
 
 use common::{Plain, Rescaled, families};
 use couloir::domain::{BoxSet, Domain, L2Ball, LoSet, NuclearBall, Simplex};
@@ -15,34 +16,6 @@ use couloir::solver::{
     search_steps,
 };
 use couloir::{Block, Error, Inner, Method, Solution, Solve};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts the allocations of the thread that asks.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system allocator unchanged; counting touches a const-initialised
-// thread-local cell, which allocates nothing itself.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
 
 fn rules(iterations: u64, every: u64, relative: f64) -> StopRules {
     let mut rules = StopRules::default();
@@ -617,12 +590,12 @@ fn steady_state_steps_allocate_nothing() {
                 solver.step().expect("a step");
                 solver.evaluate().expect("an evaluation");
             }
-            let before = ALLOCATIONS.with(Cell::get);
+            let before = counting::so_far();
             for _ in 0..20 {
                 solver.step().expect("a step");
                 solver.evaluate().expect("an evaluation");
             }
-            let count = ALLOCATIONS.with(Cell::get) - before;
+            let count = counting::so_far() - before;
             assert_eq!(count, 0, "{}, {}: allocations", solver.name(), x_set.describe());
         }
     }

@@ -1,6 +1,7 @@
 //! SP-FW and SP-AFW keep what their proofs promise.
 
 mod common;
+mod counting;
 
 use common::{Rescaled, families};
 use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, Simplex};
@@ -8,34 +9,6 @@ use couloir::problem::{BlockConstants, QuadraticBilinear, Saddle, SaddleProblem,
 use couloir::run::{Algorithm, Step};
 use couloir::solver::{SpAfw, SpAfwSettings, SpAfwStep, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 use couloir::{Block, Error, Method, Solve};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts the allocations of the thread that asks.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system allocator unchanged; counting touches a const-initialised
-// thread-local cell, which allocates nothing itself.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
 
 /// A coupling matrix of spectral norm at most `size` with no structure.
 fn coupling(nx: usize, ny: usize, size: f64) -> Vec<f64> {
@@ -490,9 +463,9 @@ fn a_steady_state_step_allocates_nothing() {
             }
         };
         work(10);
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = counting::so_far();
         work(50);
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{}", f.name);
+        assert_eq!(counting::so_far() - before, 0, "{}", f.name);
     }
     // SP-AFW allocates only for vertices that it has not had room for before
     let OnAFace { x_set, y_set, problem, .. } = on_a_face().swap_remove(1);
@@ -502,9 +475,9 @@ fn a_steady_state_step_allocates_nothing() {
     for _ in 0..30 {
         solver.step().expect("a step");
     }
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = counting::so_far();
     for _ in 0..30 {
         solver.step().expect("a step");
     }
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(counting::so_far() - before, 0);
 }

@@ -153,6 +153,21 @@ impl<'a> Oracles<'a> {
         Ok(())
     }
 
+    /// Both start points, the one for `x` with its image.
+    pub fn start_pair(
+        &mut self,
+        x_start: Option<&[f64]>,
+        y_start: Option<&[f64]>,
+    ) -> Result<(PointX, Vec<f64>)> {
+        let mut x = PointX::new(&*self.problem);
+        self.start(Block::X, x_start, &mut x.x)?;
+        let mut y = vec![0.0; self.problem.dim_y()];
+        self.start(Block::Y, y_start, &mut y)?;
+        self.image(&x.x, &mut x.image)?;
+        self.prepare(&mut x);
+        Ok((x, y))
+    }
+
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.image(x, out);
         self.counts().images += 1;

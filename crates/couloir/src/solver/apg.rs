@@ -113,12 +113,7 @@ impl<'a> Apg<'a> {
         let mut oracles = Oracles::new(problem, x_set, y_set)?;
         super::need_projection(&oracles, Block::X)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (x, y) = oracles.start_pair(x_start, y_start)?;
         let mut scratch = GapScratch::new(x.x.len(), y.len());
         let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
         Ok(Apg {

@@ -185,13 +185,7 @@ impl<'a> Certified<'a> {
         let mut oracles = Oracles::of(problem, x_set, y_set)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = super::exact_x(&oracles, settings.inner_x)?;
-        let problem = &*oracles.problem;
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (x, y) = oracles.start_pair(x_start, y_start)?;
         let improver = match settings.hull_points {
             0 => None,
             points => Some(Improver::new(points, &x, y.len())),

@@ -190,12 +190,7 @@ impl<'a> Extragradient<'a> {
                 return Err(Error::Setting { name: "step_x, step_y", why });
             }
         };
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (x, y) = oracles.start_pair(x_start, y_start)?;
         Ok(Extragradient {
             oracles,
             adaptive,

@@ -168,12 +168,7 @@ impl<'a> Printed<'a> {
         let constants = PrintedConstants::new(problem, x_set)?;
         let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = super::exact_x(&oracles, settings.inner_x)?;
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (x, y) = oracles.start_pair(x_start, y_start)?;
         Ok(Printed {
             responder,
             constants,

@@ -300,12 +300,7 @@ impl<'a> SpAfw<'a> {
         if let SpAfwStep::Gap(rate) = settings.step {
             rate.check_geometry(Geometry::Polytope)?;
         }
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (mut x, mut y) = oracles.start_pair(x_start, y_start)?;
         let mut look = Look::new(problem.dim_x(), problem.dim_y());
         let (vertex_x, vertex_y) = (is_vertex(x_set, &x.x)?, is_vertex(y_set, &y)?);
         if !(vertex_x && vertex_y) {

@@ -337,12 +337,7 @@ impl<'a> Spfw<'a> {
         if let SpfwStep::Gap(rate) = settings.step {
             rate.check_geometry(Geometry::Interior)?;
         }
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
-        oracles.image(&x.x, &mut x.image)?;
-        oracles.prepare(&mut x);
+        let (x, y) = oracles.start_pair(x_start, y_start)?;
         Ok(Spfw {
             step: settings.step,
             k: 0,
