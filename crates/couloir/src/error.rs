@@ -124,9 +124,7 @@ pub(crate) fn check_len(what: &str, expected: usize, got: usize) -> Result<()> {
 
 /// Fails at the first entry that is NaN or infinite.
 pub(crate) fn check_finite(what: &str, values: &[f64]) -> Result<()> {
-    // The sum of |v| * 0 is 0 exactly when all are finite: one pass without branches.
-    let poison: f64 = values.iter().map(|v| v * 0.0).sum();
-    if poison == 0.0 {
+    if crate::linalg::all_finite(values) {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {

@@ -10,6 +10,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    pub(crate) const fn new() -> Self {
+        Pool { buffers: Mutex::new(Vec::new()) }
+    }
+
     /// Lends a buffer of `len` numbers of whatever value.
     pub(crate) fn with<T>(&self, len: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
         let lent = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
 use crate::linalg::spectral::{SymmetricEigen, Thin, max_abs, safe_factor};
-use crate::linalg::{norm, scale};
+use crate::linalg::{norm, scale, update};
 use crate::sliding::compressed::Compressed;
 use crate::sliding::{Cndg, SlideReport, SlideTask, Sliding, cndg};
 
@@ -265,9 +265,11 @@ impl Oracle for NuclearOracle<'_> {
         let projection =
             self.projection.get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
         let shifted = |out: &mut [f64]| {
-            for ((o, q), g) in out.iter_mut().zip(q).zip(g) {
-                *o = q - g / beta;
-            }
+            update(out, [q, g], |out, [q, g]| {
+                for ((o, q), g) in out.iter_mut().zip(q).zip(g) {
+                    *o = q - g / beta;
+                }
+            });
         };
         shifted(out);
         check_finite("q - g/beta of the exact prox", out)?;

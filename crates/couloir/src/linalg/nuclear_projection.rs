@@ -18,7 +18,6 @@ pub(crate) struct NuclearProjection {
     sorted: Vec<f64>,
     rotation: Vec<f64>,
     transform: Vec<f64>,
-    buffer: Vec<f64>,
 }
 
 /// What the projection did.
@@ -44,7 +43,6 @@ impl NuclearProjection {
             sorted: vec![0.0; h],
             rotation: vec![0.0; h * h],
             transform: vec![0.0; h * h],
-            buffer: Vec::new(),
         }
     }
 
@@ -106,7 +104,7 @@ impl NuclearProjection {
             // scaled by D, is known to full relative accuracy and is E diag(l) E^T, so U^T w has the
             // singular values and left vectors of the small matrix D E diag(sqrt l), to about
             // eps sigma_1.
-            thin.transform(&self.eigen.vectors, w, &mut self.buffer);
+            thin.transform(&self.eigen.vectors, w);
             self.rotation.copy_from_slice(&self.eigen.vectors);
             thin.gram(w, &mut self.gram);
             for i in 0..h {
@@ -159,7 +157,7 @@ impl NuclearProjection {
             }
             std::mem::swap(&mut self.rotation, &mut self.transform);
         }
-        thin.transform(&self.rotation, w, &mut self.buffer);
+        thin.transform(&self.rotation, w);
         let moved: f64 = self.singular.iter().map(|s| s.min(threshold).powi(2)).sum();
         projected.moved = moved.sqrt() / factor;
         projected.rounding /= factor;

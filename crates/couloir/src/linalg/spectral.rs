@@ -14,9 +14,17 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use super::dot;
 use crate::error::{Error, Result};
+use crate::scratch::Pool;
+use rayon::prelude::*;
 
 /// Entries of one operand that a chunk of columns holds: 256 kB, half of a usual L2 cache.
 const CHUNK_ENTRIES: usize = 32 * 1024;
+
+/// Chunks of one task at the most.
+const TASK_CHUNKS: usize = 4;
+
+/// Partial sums and copies of chunks.
+static SCRATCH: Pool = Pool::new();
 
 /// Magnitudes between which squares and their sums neither overflow nor lose what matters.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
@@ -63,10 +71,17 @@ impl Thin {
         if self.transposed() { view.transpose_mut() } else { view }
     }
 
-    /// The chunks of columns, as (first, count).
-    fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let (long, step) = (self.long(), self.chunk());
-        (0..long).step_by(step).map(move |first| (first, step.min(long - first)))
+    /// The chunks of so many columns, as (first, count).
+    fn chunks(&self, columns: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let step = self.chunk();
+        (0..columns).step_by(step).map(move |first| (first, step.min(columns - first)))
+    }
+
+    /// Where to cut so many columns in two for two threads, if that pays. It depends on the shape alone, so
+    /// that sums have the same bits on any number of threads.
+    fn halve(&self, columns: usize) -> Option<usize> {
+        let chunks = columns.div_ceil(self.chunk());
+        (chunks > TASK_CHUNKS).then(|| chunks / 2 * self.chunk())
     }
 
     /// The relative rounding of an inner product that [`gram`](Self::gram) computes: a random walk
@@ -81,23 +96,19 @@ impl Thin {
     /// `out = a a^T` (`h x h`, both triangles): `h (h+1) d` flops.
     pub(crate) fn gram(&self, a: &[f64], out: &mut [f64]) {
         let h = self.short();
-        let a = self.view(a);
-        let mut accumulate = Accum::Replace;
-        for (first, count) in self.chunks() {
-            let part = a.subcols(first, count);
+        self.accumulate(self.view(a), self.view(a), out, |a, _, out, accumulate| {
             triangular_matmul(
                 MatMut::from_column_major_slice_mut(out, h, h),
                 BlockStructure::TriangularLower,
                 accumulate,
-                part,
+                a,
                 BlockStructure::Rectangular,
-                part.transpose(),
+                a.transpose(),
                 BlockStructure::Rectangular,
                 1.0,
                 Par::Seq,
             );
-            accumulate = Accum::Add;
-        }
+        });
         for j in 0..h {
             for i in j + 1..h {
                 out[i * h + j] = out[j * h + i];
@@ -108,77 +119,118 @@ impl Thin {
     /// `out = a b^T`, row-major (`out[i h + j] = <a_i, b_j>`): `2 h^2 d` flops.
     pub(crate) fn cross(&self, a: &[f64], b: &[f64], out: &mut [f64]) {
         let h = self.short();
-        let (a, b) = (self.view(a), self.view(b));
-        let mut accumulate = Accum::Replace;
-        for (first, count) in self.chunks() {
-            matmul(
-                MatMut::from_row_major_slice_mut(out, h, h),
-                accumulate,
-                a.subcols(first, count),
-                b.subcols(first, count).transpose(),
-                1.0,
-                Par::Seq,
-            );
-            accumulate = Accum::Add;
+        self.accumulate(self.view(a), self.view(b), out, |a, b, out, accumulate| {
+            let out = MatMut::from_row_major_slice_mut(out, h, h);
+            matmul(out, accumulate, a, b.transpose(), 1.0, Par::Seq);
+        });
+    }
+
+    /// Sums an `h x h` product over chunks of columns; halves go to two threads, their sums
+    /// to one place.
+    fn accumulate(
+        &self,
+        a: MatRef<'_, f64>,
+        b: MatRef<'_, f64>,
+        out: &mut [f64],
+        product: impl Fn(MatRef<'_, f64>, MatRef<'_, f64>, &mut [f64], Accum) + Copy + Sync + Send,
+    ) {
+        match self.halve(a.ncols()) {
+            Some(middle) => SCRATCH.with(out.len(), |other| {
+                let ((a0, a1), (b0, b1)) = (a.split_at_col(middle), b.split_at_col(middle));
+                rayon::join(
+                    || self.accumulate(a0, b0, out, product),
+                    || self.accumulate(a1, b1, other, product),
+                );
+                super::axpy(1.0, other, out);
+            }),
+            None => {
+                // a triangular product leaves the other triangle as it was
+                out.fill(0.0);
+                for (first, count) in self.chunks(a.ncols()) {
+                    product(a.subcols(first, count), b.subcols(first, count), out, Accum::Add);
+                }
+            }
         }
     }
 
     /// `out = m_1 x_1 + m_2 x_2 + ...` with row-major `h x h` matrices: `2 h^2 d` flops each.
     pub(crate) fn combine(&self, terms: &[(&[f64], &[f64])], out: &mut [f64]) {
         let h = self.short();
-        let mut out = self.view_mut(out);
-        for (first, count) in self.chunks() {
+        self.columns(self.view_mut(out), 0, |first, mut out| {
             let mut accumulate = Accum::Replace;
             for (m, x) in terms {
-                matmul(
-                    out.as_mut().subcols_mut(first, count),
-                    accumulate,
-                    MatRef::from_row_major_slice(m, h, h),
-                    self.view(x).subcols(first, count),
-                    1.0,
-                    Par::Seq,
-                );
+                let m = MatRef::from_row_major_slice(m, h, h);
+                let x = self.view(x).subcols(first, out.ncols());
+                matmul(out.as_mut(), accumulate, m, x, 1.0, Par::Seq);
                 accumulate = Accum::Add;
             }
-        }
+        });
     }
 
-    /// `x = m x` in place with a row-major `h x h` matrix; `buffer` grows to one chunk.
-    pub(crate) fn transform(&self, m: &[f64], x: &mut [f64], buffer: &mut Vec<f64>) {
+    /// `x = m x` in place with a row-major `h x h` matrix.
+    pub(crate) fn transform(&self, m: &[f64], x: &mut [f64]) {
         let h = self.short();
-        buffer.resize(h * self.chunk(), 0.0);
         let m = MatRef::from_row_major_slice(m, h, h);
-        let mut x = self.view_mut(x);
-        for (first, count) in self.chunks() {
-            let mut part = x.as_mut().subcols_mut(first, count);
-            let buffer = &mut buffer[..h * count];
-            let mut copy = if self.transposed() {
-                MatMut::from_column_major_slice_mut(buffer, h, count)
-            } else {
-                MatMut::from_row_major_slice_mut(buffer, h, count)
-            };
-            copy.copy_from(part.as_ref());
-            matmul(part.as_mut(), Accum::Replace, m, copy.as_ref(), 1.0, Par::Seq);
+        self.columns(self.view_mut(x), 0, |_, mut part| {
+            let count = part.ncols();
+            SCRATCH.with(h * count, |buffer| {
+                let mut copy = if self.transposed() {
+                    MatMut::from_column_major_slice_mut(buffer, h, count)
+                } else {
+                    MatMut::from_row_major_slice_mut(buffer, h, count)
+                };
+                copy.copy_from(part.as_ref());
+                matmul(part.as_mut(), Accum::Replace, m, copy.as_ref(), 1.0, Par::Seq);
+            });
+        });
+    }
+
+    /// Runs `work` on the chunks of columns, each with the number of its first.
+    fn columns(
+        &self,
+        x: MatMut<'_, f64>,
+        first: usize,
+        work: impl Fn(usize, MatMut<'_, f64>) + Copy + Sync + Send,
+    ) {
+        match self.halve(x.ncols()) {
+            Some(middle) => {
+                let (left, right) = x.split_at_col_mut(middle);
+                rayon::join(
+                    || self.columns(left, first, work),
+                    || self.columns(right, first + middle, work),
+                );
+            }
+            None => {
+                let mut x = x;
+                for (start, count) in self.chunks(x.ncols()) {
+                    work(first + start, x.as_mut().subcols_mut(start, count));
+                }
+            }
         }
     }
 
     /// `out = x^T u`, of length `d`.
     pub(crate) fn mul_transposed(&self, x: &[f64], u: &[f64], out: &mut [f64]) {
         let (h, d) = (self.short(), self.long());
-        if self.transposed() {
-            for (o, row) in out.iter_mut().zip(x.chunks_exact(h)) {
-                *o = dot(row, u);
-            }
-            return;
-        }
         // A block of `out` stays in L1 while every row adds to it.
         const BLOCK: usize = 1024;
-        for (b, block) in out.chunks_mut(BLOCK).enumerate() {
+        let fill = |(b, block): (usize, &mut [f64])| {
+            if self.transposed() {
+                let rows = &x[b * BLOCK * h..];
+                for (o, row) in block.iter_mut().zip(rows.chunks_exact(h)) {
+                    *o = dot(row, u);
+                }
+                return;
+            }
             block.fill(0.0);
             for (i, u) in u.iter().enumerate() {
                 let first = i * d + b * BLOCK;
                 super::axpy(*u, &x[first..first + block.len()], block);
             }
+        };
+        match self.halve(d) {
+            Some(_) => out.par_chunks_mut(BLOCK).enumerate().for_each(fill),
+            None => out.chunks_mut(BLOCK).enumerate().for_each(fill),
         }
     }
 
@@ -186,25 +238,43 @@ impl Thin {
     pub(crate) fn mul(&self, x: &[f64], w: &[f64], out: &mut [f64]) {
         let (h, d) = (self.short(), self.long());
         if self.transposed() {
-            out.fill(0.0);
-            for (w, row) in w.iter().zip(x.chunks_exact(h)) {
-                super::axpy(*w, row, out);
-            }
+            self.sum_rows(x, w, out);
         } else {
             for (o, row) in out.iter_mut().zip(x.chunks_exact(d)) {
                 *o = dot(row, w);
             }
+        }
+        debug_assert_eq!(out.len(), h);
+    }
+
+    /// `out = sum_k w_k x_k` over the rows of length `h`.
+    fn sum_rows(&self, x: &[f64], w: &[f64], out: &mut [f64]) {
+        if let Some(middle) = self.halve(w.len()) {
+            let ((w0, w1), (x0, x1)) = (w.split_at(middle), x.split_at(middle * out.len()));
+            SCRATCH.with(out.len(), |other| {
+                rayon::join(|| self.sum_rows(x0, w0, out), || self.sum_rows(x1, w1, other));
+                super::axpy(1.0, other, out);
+            });
+            return;
+        }
+        out.fill(0.0);
+        for (w, row) in w.iter().zip(x.chunks_exact(out.len())) {
+            super::axpy(*w, row, out);
         }
     }
 
     /// `x = factor u w^T`.
     pub(crate) fn rank_one(&self, factor: f64, u: &[f64], w: &[f64], x: &mut [f64]) {
         let (outer, inner) = if self.transposed() { (w, u) } else { (u, w) };
-        for (o, row) in outer.iter().zip(x.chunks_exact_mut(inner.len())) {
+        let fill = |(o, row): (&f64, &mut [f64])| {
             let o = factor * o;
             for (x, i) in row.iter_mut().zip(inner) {
                 *x = o * i;
             }
+        };
+        match self.halve(self.long()) {
+            Some(_) => outer.par_iter().zip(x.par_chunks_exact_mut(inner.len())).for_each(fill),
+            None => outer.iter().zip(x.chunks_exact_mut(inner.len())).for_each(fill),
         }
     }
 }
@@ -212,6 +282,11 @@ impl Thin {
 /// The largest magnitude in `x`.
 pub(crate) fn max_abs(x: &[f64]) -> f64 {
     const LANES: usize = 8;
+    if x.len() > CHUNK_ENTRIES {
+        let (left, right) = x.split_at(x.len() / 2);
+        let (left, right) = rayon::join(|| max_abs(left), || max_abs(right));
+        return left.max(right);
+    }
     let (chunks, rest) = x.as_chunks::<LANES>();
     let mut lanes = [0.0f64; LANES];
     for chunk in chunks {
@@ -374,7 +449,7 @@ mod tests {
             let mut sum = vec![f64::NAN; h * d];
             thin.combine(&[(&m, &a), (&gram, &b)], &mut sum);
             let mut changed = a.clone();
-            thin.transform(&m, &mut changed, &mut Vec::new());
+            thin.transform(&m, &mut changed);
             let (mut w, mut u) = (vec![f64::NAN; d], vec![f64::NAN; h]);
             thin.mul_transposed(&a, &m[..h], &mut w);
             thin.mul(&a, &w, &mut u);

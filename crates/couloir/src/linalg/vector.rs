@@ -1,22 +1,78 @@
-//! Vector kernels. Sums run in eight lanes, so they vectorise, and always in the same order, so
-//! they give the same bits every time.
+//! Vector kernels. Sums run in eight lanes, so they vectorise; long vectors are cut in halves that two
+//! threads may take, always at the same places, so that a sum has the same bits every time and on
+//! any number of threads.
 
 const LANES: usize = 8;
+/// Vectors up to this length are not cut: a task must outweigh its hand-over.
+const GRAIN: usize = 1 << 15;
+
+/// The sum over all pieces of what `kernel` makes of one.
+fn reduce<const IN: usize, const OUT: usize>(
+    vectors: [&[f64]; IN],
+    kernel: impl Fn([&[f64]; IN]) -> [f64; OUT] + Copy + Sync + Send,
+) -> [f64; OUT] {
+    let len = vectors[0].len();
+    debug_assert!(vectors.iter().all(|v| v.len() == len));
+    if len <= GRAIN {
+        return kernel(vectors);
+    }
+    let middle = (len / 2).next_multiple_of(LANES);
+    let (left, right) = rayon::join(
+        || reduce(vectors.map(|v| &v[..middle]), kernel),
+        || reduce(vectors.map(|v| &v[middle..]), kernel),
+    );
+    std::array::from_fn(|k| left[k] + right[k])
+}
+
+/// Runs `kernel` on all pieces of `out` and the vectors.
+pub(crate) fn update<const IN: usize>(
+    out: &mut [f64],
+    vectors: [&[f64]; IN],
+    kernel: impl Fn(&mut [f64], [&[f64]; IN]) + Copy + Sync + Send,
+) {
+    let len = out.len();
+    debug_assert!(vectors.iter().all(|v| v.len() == len));
+    if len <= GRAIN {
+        return kernel(out, vectors);
+    }
+    let middle = (len / 2).next_multiple_of(LANES);
+    let (left, right) = out.split_at_mut(middle);
+    rayon::join(
+        || update(left, vectors.map(|v| &v[..middle]), kernel),
+        || update(right, vectors.map(|v| &v[middle..]), kernel),
+    );
+}
+
+/// `sum_i term(v_i)` in eight lanes.
+#[inline(always)]
+fn lanes<const IN: usize, const OUT: usize>(
+    vectors: [&[f64]; IN],
+    term: impl Fn([f64; IN]) -> [f64; OUT],
+) -> [f64; OUT] {
+    let cut = vectors.map(|v| v.as_chunks::<LANES>());
+    let mut sums = [[0.0; LANES]; OUT];
+    for i in 0..cut[0].0.len() {
+        for l in 0..LANES {
+            let terms = term(cut.map(|(chunks, _)| chunks[i][l]));
+            for k in 0..OUT {
+                sums[k][l] += terms[k];
+            }
+        }
+    }
+    let mut total = sums.map(|lanes| lanes.iter().sum::<f64>());
+    for i in 0..cut[0].1.len() {
+        let terms = term(cut.map(|(_, rest)| rest[i]));
+        for k in 0..OUT {
+            total[k] += terms[k];
+        }
+    }
+    total
+}
 
 /// `<a, b>`.
 #[must_use]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    debug_assert_eq!(a.len(), b.len());
-    let (a8, a1) = a.as_chunks::<LANES>();
-    let (b8, b1) = b.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for (p, q) in a8.iter().zip(b8) {
-        for l in 0..LANES {
-            lanes[l] += p[l] * q[l];
-        }
-    }
-    let rest: f64 = a1.iter().zip(b1).map(|(p, q)| p * q).sum();
-    lanes.iter().sum::<f64>() + rest
+    reduce([a, b], |v| lanes(v, |[a, b]| [a * b]))[0]
 }
 
 /// `|a|^2`.
@@ -39,102 +95,134 @@ pub fn norm(a: &[f64]) -> f64 {
     largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }
 
+/// Whether no entry is NaN or infinite.
+#[must_use]
+pub(crate) fn all_finite(a: &[f64]) -> bool {
+    // v * 0 is 0 exactly where v is finite: one pass without branches
+    reduce([a], |v| lanes(v, |[a]| [a * 0.0])) == [0.0]
+}
+
 /// `|a - b|^2`.
 #[must_use]
 pub fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
-    debug_assert_eq!(a.len(), b.len());
-    let (a8, a1) = a.as_chunks::<LANES>();
-    let (b8, b1) = b.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for (p, q) in a8.iter().zip(b8) {
-        for l in 0..LANES {
-            let d = p[l] - q[l];
-            lanes[l] += d * d;
-        }
-    }
-    let rest: f64 = a1.iter().zip(b1).map(|(p, q)| (p - q) * (p - q)).sum();
-    lanes.iter().sum::<f64>() + rest
+    reduce([a, b], |v| lanes(v, |[a, b]| [(a - b) * (a - b)]))[0]
 }
 
 /// `y += a x`.
 pub fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += a * x;
-    }
+    update(y, [x], |y, [x]| {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y += a * x;
+        }
+    });
 }
 
 /// `y = a x + b y`.
 pub fn axpby(a: f64, x: &[f64], b: f64, y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y = a * x + b * *y;
-    }
+    update(y, [x], |y, [x]| {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = a * x + b * *y;
+        }
+    });
 }
 
 /// `out = a x + b y`.
 pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
-    for ((o, x), y) in out.iter_mut().zip(x).zip(y) {
-        *o = a * x + b * y;
-    }
+    update(out, [x, y], |out, [x, y]| {
+        for ((o, x), y) in out.iter_mut().zip(x).zip(y) {
+            *o = a * x + b * y;
+        }
+    });
 }
 
 /// `out = x + t (v - x)`: a convex combination whose weights add up to one exactly.
 pub fn between(t: f64, x: &[f64], v: &[f64], out: &mut [f64]) {
-    for ((o, x), v) in out.iter_mut().zip(x).zip(v) {
-        *o = x + t * (v - x);
-    }
+    update(out, [x, v], |out, [x, v]| {
+        for ((o, x), v) in out.iter_mut().zip(x).zip(v) {
+            *o = x + t * (v - x);
+        }
+    });
 }
 
 /// `x += t (v - x)`.
 pub fn step_toward(t: f64, v: &[f64], x: &mut [f64]) {
-    for (x, v) in x.iter_mut().zip(v) {
-        *x += t * (v - *x);
-    }
+    update(x, [v], |x, [v]| {
+        for (x, v) in x.iter_mut().zip(v) {
+            *x += t * (v - *x);
+        }
+    });
 }
 
 /// `x *= a`.
 pub fn scale(a: f64, x: &mut [f64]) {
-    for x in x {
-        *x *= a;
-    }
+    update(x, [], |x, []| {
+        for x in x {
+            *x *= a;
+        }
+    });
 }
 
 /// `(<g, a - b>, |a - b|^2)`, in one pass.
 #[must_use]
 pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
-    debug_assert!(g.len() == a.len() && a.len() == b.len());
-    let (g8, g1) = g.as_chunks::<LANES>();
-    let (a8, a1) = a.as_chunks::<LANES>();
-    let (b8, b1) = b.as_chunks::<LANES>();
-    let (mut slope, mut square) = ([0.0; LANES], [0.0; LANES]);
-    for ((g, a), b) in g8.iter().zip(a8).zip(b8) {
-        for l in 0..LANES {
-            let d = a[l] - b[l];
-            slope[l] += g[l] * d;
-            square[l] += d * d;
-        }
-    }
-    let (mut dot, mut size) = (slope.iter().sum::<f64>(), square.iter().sum::<f64>());
-    for ((g, a), b) in g1.iter().zip(a1).zip(b1) {
-        let d = a - b;
-        dot += g * d;
-        size += d * d;
-    }
-    (dot, size)
+    let [slope, square] = reduce([g, a, b], |v| {
+        lanes(v, |[g, a, b]| {
+            let d = a - b;
+            [g * d, d * d]
+        })
+    });
+    (slope, square)
 }
 
 /// `<a - c, b - c>`.
 #[must_use]
 pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
-    debug_assert!(a.len() == b.len() && b.len() == c.len());
-    let (a8, a1) = a.as_chunks::<LANES>();
-    let (b8, b1) = b.as_chunks::<LANES>();
-    let (c8, c1) = c.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for ((a, b), c) in a8.iter().zip(b8).zip(c8) {
-        for l in 0..LANES {
-            lanes[l] += (a[l] - c[l]) * (b[l] - c[l]);
-        }
+    reduce([a, b, c], |v| lanes(v, |[a, b, c]| [(a - c) * (b - c)]))[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(work)
     }
-    let rest: f64 = a1.iter().zip(b1).zip(c1).map(|((a, b), c)| (a - c) * (b - c)).sum();
-    lanes.iter().sum::<f64>() + rest
+
+    #[test]
+    fn long_vectors_give_the_plain_sums_and_the_same_bits_on_any_number_of_threads() {
+        let len = 3 * GRAIN + 13;
+        let a: Vec<f64> = (0..len).map(|i| (i as f64 * 0.7).sin()).collect();
+        let b: Vec<f64> = (0..len).map(|i| (i as f64 * 0.3).cos() + 0.1).collect();
+        let c: Vec<f64> = (0..len).map(|i| (i as f64 * 0.11).sin()).collect();
+        let all = || {
+            let mut moved = c.clone();
+            step_toward(0.3, &a, &mut moved);
+            axpby(0.5, &b, 2.0, &mut moved);
+            axpy(-1.0, &a, &mut moved);
+            let (slope, square) = dot_difference(&a, &b, &c);
+            let sums = [dot(&a, &b), slope, square, dot_of_differences(&a, &b, &c), norm(&moved)];
+            (sums, moved)
+        };
+        let (sums, moved) = on_threads(1, all);
+        for threads in [2, 5] {
+            assert_eq!(on_threads(threads, all), (sums, moved.clone()));
+        }
+        let sum = |term: &dyn Fn(usize) -> f64| (0..len).map(term).sum::<f64>();
+        let plain = [
+            sum(&|i| a[i] * b[i]),
+            sum(&|i| a[i] * (b[i] - c[i])),
+            sum(&|i| (b[i] - c[i]).powi(2)),
+            sum(&|i| (a[i] - c[i]) * (b[i] - c[i])),
+            sum(&|i| (0.5 * b[i] + 2.0 * (c[i] + 0.3 * (a[i] - c[i])) - a[i]).powi(2)).sqrt(),
+        ];
+        for (sum, plain) in sums.iter().zip(plain) {
+            assert!((sum - plain).abs() < 1e-10 * len as f64, "{sum} is not {plain}");
+        }
+        assert!(all_finite(&a));
+        let mut broken = a.clone();
+        broken[len - 2] = f64::NAN;
+        assert!(!all_finite(&broken));
+        broken[len - 2] = f64::INFINITY;
+        assert!(!all_finite(&broken));
+    }
 }

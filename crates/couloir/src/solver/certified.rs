@@ -4,6 +4,7 @@
 
 use super::Inner;
 use super::improve::Improver;
+use super::lower_bound::{LowerBound, Minorant};
 use super::respond::{Responder, Response};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain};
@@ -40,7 +41,7 @@ impl Default for CertifiedSettings {
             inner_y: Inner::Auto,
             inner_budget: INNER_BUDGET,
             first_lhat: None,
-            hull_points: 6,
+            hull_points: 8,
         }
     }
 }
@@ -83,6 +84,8 @@ const FIRST_GUESS: f64 = 1e-3;
 const FRESH: f64 = 1.0 / 64.0;
 /// Iterations that the certificate may stand still, and half of the run at the least.
 const PATIENCE: u64 = 200;
+/// A lower bound is worth a linear minimisation if it may take off this share of the gap.
+const WORTH: f64 = 0.01;
 /// A gap of this many times the rounding charged to it can hardly fall further.
 const FLOOR: f64 = 3.0;
 
@@ -123,10 +126,8 @@ pub struct Certified<'a> {
     /// The response to `x_r`, then to `x_k`.
     y_hat: Vec<f64>,
     y_bar: Vec<f64>,
+    /// The gradient at `(z_k, y_r)`; once that is in the bounds, the one at `(x_k, yhat)`.
     gradient: Vec<f64>,
-    vertex: Vec<f64>,
-    /// The gradient at `(x_k, yhat)`, for certificates.
-    look: Vec<f64>,
     /// The averaged linear minorant `u -> constant + <slope, u>`.
     minorant_slope: Vec<f64>,
     minorant_constant: f64,
@@ -134,6 +135,7 @@ pub struct Certified<'a> {
     charges: f64,
     bounds: Bounds,
     best: Best,
+    floor: LowerBound,
     stall: Stall,
     improver: Option<Improver>,
     /// On what one bound of a response rests.
@@ -211,12 +213,11 @@ impl<'a> Certified<'a> {
             y_hat: y.clone(),
             y_bar: y.clone(),
             gradient: vec![0.0; x.x.len()],
-            vertex: vec![0.0; x.x.len()],
-            look: vec![0.0; x.x.len()],
             minorant_slope: vec![0.0; x.x.len()],
             minorant_constant: 0.0,
             charges: 0.0,
             bounds: Bounds::NONE,
+            floor: LowerBound::new(x.x.len(), y.len()),
             best: Best {
                 certificate: first,
                 upper: first.upper,
@@ -271,6 +272,7 @@ impl<'a> Certified<'a> {
         self.lhat *= FRESH; // found again by raising, which costs no gradient
         self.charges = 0.0;
         self.bounds = Bounds::NONE;
+        self.floor.clear();
         Ok(())
     }
 
@@ -473,51 +475,47 @@ impl<'a> Certified<'a> {
         // f(u, y_k) >= constant + <gradient, u>; on average >= minorant_constant + <minorant_slope, u>
         step_toward(gamma, &self.gradient, &mut self.minorant_slope);
         self.minorant_constant += gamma * (constant - self.minorant_constant);
-        let Certified { oracles, best, .. } = self;
-        let (gradient, slope, vertex) = (&self.gradient, &self.minorant_slope, &mut self.vertex);
-        let (single, average) = oracles.certifying(|o| -> Result<_> {
-            Ok((o.lmo(Block::X, gradient, vertex)?, o.lmo(Block::X, slope, vertex)?))
-        })?;
+        let Certified { oracles, best, floor, .. } = self;
+        let (slope, vertex) = (&self.minorant_slope, &mut self.trial_v.x); // free between steps
+        let average = oracles.certifying(|o| o.lmo(Block::X, slope, vertex))?;
         // iterates are sums of k terms by now, each of them rounded
         let ulps = 8.0 + k.sqrt();
         let rounding = ulps * f64::EPSILON * (upper.abs() + (upper - constant).abs());
-        let lower_single = constant + single.lower - rounding;
         let lower_average = self.minorant_constant + average.lower - rounding;
         self.bounds.minorant = upper - lower_average;
 
         // the best of all bounds so far holds if all of them do
-        best.confidence =
-            best.confidence.and(single.confidence).and(average.confidence).and(self.y_confidence);
-        if lower_single > best.lower {
-            best.lower = lower_single;
-            best.y.copy_from_slice(&self.y);
+        floor.confidence = floor.confidence.and(average.confidence).and(self.y_confidence);
+        let worth = WORTH * best.certificate.gap;
+        let new = Minorant { slope: &self.gradient, constant, y: &self.y };
+        oracles.certifying(|o| floor.absorb(o, new, rounding, worth, vertex))?;
+        if lower_average > floor.value {
+            let (constant, y) = (self.minorant_constant, &self.y_bar[..]);
+            floor.take(Minorant { slope, constant, y }, lower_average);
         }
-        if lower_average > best.lower {
-            best.lower = lower_average;
-            best.y.copy_from_slice(&self.y_bar);
-        }
-        // the minorant at (x_k, yhat) costs a gradient, on the certificate's account: a sixth of the method's
+        // the minorant at (x_k, yhat) costs a gradient, on the certificate's account: a quarter of the method's
         // at the most, and more rarely where it brings nothing
         let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
-        if k as u64 >= self.next_look && 6 * spent <= own {
-            let (x, y_hat, g, vertex) = (&self.x, &self.y_hat, &mut self.look, &mut self.vertex);
-            let (value, minimum) = oracles.certifying(|o| -> Result<_> {
+        if k as u64 >= self.next_look && 4 * (spent + 1) <= own {
+            let (x, y_hat, g) = (&self.x, &self.y_hat, &mut self.gradient);
+            let before = floor.value;
+            oracles.certifying(|o| -> Result<()> {
                 o.grad_x(x, y_hat, g)?;
-                Ok((o.value(x, y_hat)?, o.lmo(Block::X, g, vertex)?))
+                let constant = o.value(x, y_hat)? - dot(g, &x.x);
+                let new = Minorant { slope: g, constant, y: y_hat };
+                floor.absorb(o, new, rounding, worth, vertex)
             })?;
-            best.confidence = best.confidence.and(minimum.confidence);
-            let lower = value - (dot(g, &x.x) - minimum.lower).max(0.0) - rounding;
-            let gain = lower - best.lower;
-            if gain > 0.1 * (best.upper - best.lower) {
+            if floor.value - before > 0.1 * (best.upper - before) {
                 self.next_look = k as u64 + 1;
             } else {
                 self.next_look = 2 * k as u64;
             }
-            if gain > 0.0 {
-                best.lower = lower;
-                best.y.copy_from_slice(y_hat);
-            }
         }
+        if floor.value > best.lower {
+            best.lower = floor.value;
+            best.y.copy_from_slice(&floor.y);
+        }
+        best.confidence = best.confidence.and(floor.confidence);
         // bounds closer than that say no more than that
         best.lower = best.lower.min(best.upper - rounding);
         let best_x = if best.x_is_current { &self.x } else { &best.x };

@@ -5,6 +5,7 @@ mod certified;
 mod extragradient;
 mod improve;
 mod incumbent;
+mod lower_bound;
 mod mpscgs;
 mod practical;
 mod printed;
