@@ -1,7 +1,11 @@
 //! Ready-made models: saddle problems over data.
 
+mod classifier;
+mod classifier_file;
 mod group_robust;
 mod robust_multiclass;
 
+pub use classifier::Classifier;
+pub use classifier_file::{ModelFileError, ModelLimits};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
