@@ -3,9 +3,11 @@
 mod classifier;
 mod classifier_file;
 mod group_robust;
+mod measures;
 mod robust_multiclass;
 
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
 pub use group_robust::{GroupRobust, SyntheticGroups};
+pub use measures::Measures;
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
