@@ -1,7 +1,9 @@
 //! Ready-made models: saddle problems over data.
 
+mod fit;
 mod group_robust;
 mod robust_multiclass;
 
+pub use fit::{DEFAULT_TOL, Fitted, RobustFit, Start, auto_tau, mean_row_norm};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
