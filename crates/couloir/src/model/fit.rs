@@ -1,11 +1,12 @@
 //! Robust multiclass classification from rows and labels to a certified point: what `couloir fit` runs.
 
-use super::{RobustMulticlass, RobustSettings, Scaling};
+use super::{Classifier, RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::{SparseMatrix, norm};
 use crate::problem::{Counter, SaddleProblem, Seen};
 use crate::run::{Clock, Observer, Outcome, StopRules};
 use crate::solver::{Method, Solution, Solve};
+use std::collections::BTreeMap;
 
 /// The tolerance on gap/s unless another is set.
 pub const DEFAULT_TOL: f64 = 1e-2;
@@ -22,6 +23,15 @@ pub enum Start {
     Uniform,
     /// `y = e_1`: all the weight on the first row.
     Vertex,
+}
+
+impl std::fmt::Display for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Start::Uniform => "uniform",
+            Start::Vertex => "vertex",
+        })
+    }
 }
 
 /// The mean length of a row, `1/n sum_i |a_i|`.
@@ -288,7 +298,7 @@ impl RobustFit {
         let seconds = clock.seconds() - began;
         let (value, primal) = values_at(&model, &solution);
         let singular_values = x_set.singular_values(&solution.x)?;
-        Ok(Fitted { model, solution, seconds, value, primal, singular_values })
+        Ok(Fitted { fit: self.clone(), model, solution, seconds, value, primal, singular_values })
     }
 
     fn rules(&self, model: &RobustMulticlass) -> StopRules {
@@ -322,6 +332,7 @@ fn values_at(model: &RobustMulticlass, solution: &Solution) -> (f64, f64) {
 /// What comes out of a fit. Numbers of the objective are over `s`, so in units of the loss.
 #[derive(Debug)]
 pub struct Fitted {
+    fit: RobustFit,
     model: RobustMulticlass,
     solution: Solution,
     seconds: f64,
@@ -331,6 +342,12 @@ pub struct Fitted {
 }
 
 impl Fitted {
+    /// The settings of the fit.
+    #[must_use]
+    pub fn fit(&self) -> &RobustFit {
+        &self.fit
+    }
+
     /// The problem that was solved.
     #[must_use]
     pub fn model(&self) -> &RobustMulticlass {
@@ -461,5 +478,45 @@ impl Fitted {
                 .map(|row| value * row[row.len() - 1])
                 .collect(),
         )
+    }
+
+    /// The classifier with these labels, one for each class; its info has the settings and the certificate, nothing
+    /// of the machine or the time, so that the same fit gives the same bytes.
+    ///
+    /// # Errors
+    /// As [`Classifier::new`]: labels of another number than classes, the same, or with spaces.
+    pub fn classifier(&self, labels: Vec<String>) -> Result<Classifier> {
+        let features = self.model.features() - usize::from(self.fit.intercept);
+        Classifier::new(labels, features, self.weights(), self.bias(), self.info())
+    }
+
+    fn info(&self) -> BTreeMap<String, String> {
+        let settings = self.model.settings();
+        let mut info = BTreeMap::new();
+        let mut keep = |name: &str, value: &dyn std::fmt::Display| {
+            info.insert(name.to_owned(), value.to_string());
+        };
+        keep("objective", &settings.scaling);
+        keep("tau", &settings.tau);
+        keep("tau_chosen", &self.fit.tau.is_none());
+        keep("lambda_n", &settings.lambda_n);
+        if let Some(value) = settings.intercept {
+            keep("intercept", &value);
+        }
+        keep("method", &self.fit.method);
+        keep("start", &self.fit.start);
+        keep("seed", &self.fit.seed);
+        keep("tol", &self.fit.tol);
+        keep("rows", &self.model.len());
+        keep("status", &self.outcome().status);
+        keep("iterations", &self.outcome().iterations);
+        keep("value", &self.value());
+        keep("primal", &self.primal());
+        keep("gap", &self.gap());
+        keep("gap_x", &self.gap_x());
+        keep("gap_y", &self.gap_y());
+        keep("rank", &self.rank());
+        keep("nuclear_norm", &self.nuclear_norm());
+        info
     }
 }

@@ -1,9 +1,13 @@
 //! Ready-made models: saddle problems over data.
 
+mod classifier;
+mod classifier_file;
 mod fit;
 mod group_robust;
 mod robust_multiclass;
 
+pub use classifier::Classifier;
+pub use classifier_file::{ModelFileError, ModelLimits};
 pub use fit::{DEFAULT_TOL, Fitted, RobustFit, Start, auto_tau, mean_row_norm};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
