@@ -31,28 +31,25 @@ unsafe impl GlobalAlloc for Peak {
 static GLOBAL: Peak = Peak;
 
 #[test]
-fn the_estimate_of_memory_is_above_the_peak_and_at_most_three_times_it() {
+fn the_estimate_of_memory_is_above_the_peak_and_within_reason() {
     // wide, long, dense: in each another part of the memory is the largest
     for (n, d, h, row) in [(300, 20_000, 8, 10), (12_000, 300, 20, 5), (3000, 500, 2, 200)] {
-        for (name, method) in [
-            ("certified", Method::certified()),
-            ("slide", Method::certified().with_inner(Inner::Slide).expect("slides")),
-            ("mpcgs", Method::printed()),
-            ("mpscgs", Method::mpscgs()),
-            ("mpscgs-printed", Method::printed_mpscgs()),
-            ("spfw", Method::spfw()),
-            ("svre", Method::svre()),
-            ("extragradient", Method::extragradient()),
-            ("apg", Method::apg()),
+        for (name, method, iterations) in [
+            ("certified", Method::certified(), 6),
+            ("slide", Method::certified().with_inner(Inner::Slide).expect("slides"), 6),
+            ("mpcgs", Method::printed(), 1),
+            ("mpscgs", Method::mpscgs(), 6),
+            ("mpscgs-printed", Method::printed_mpscgs(), 1),
+            ("spfw", Method::spfw(), 6),
+            ("svre", Method::svre(), 6),
+            ("extragradient", Method::extragradient(), 6),
+            ("apg", Method::apg(), 6),
         ] {
             for intercept in [false, true] {
-                let fit =
-                    RobustFit::default().method(method.clone()).intercept(intercept).tol(1e-9);
-                let fit = fit.max_iters(Some(if name.ends_with("printed") || name == "mpcgs" {
-                    1
-                } else {
-                    6
-                }));
+                let fit = RobustFit::default().method(method.clone()).intercept(intercept);
+                let fit = fit.tol(1e-9).max_iters(Some(iterations));
+                // the frugal methods and early batches are not worth an estimate of their own
+                let most = if matches!(name, "certified" | "slide") { 2.0 } else { 4.0 };
                 let estimate = fit.memory(n, d, h, n * row);
                 let before = NOW.load(Relaxed);
                 HIGHEST.store(before, Relaxed);
@@ -67,8 +64,11 @@ fn the_estimate_of_memory_is_above_the_peak_and_at_most_three_times_it() {
                 let _ = fitted.weights();
                 let peak = HIGHEST.load(Relaxed) - before;
                 let ratio = estimate as f64 / peak as f64;
-                eprintln!("{name} {n} x {d} x {h}: {peak} estimate {estimate} {ratio:.2}");
-                //assert!((1.0..=3.0).contains(&ratio), "{name} {n} x {d} x {h}: {peak} bytes, estimate {estimate}");
+                let what = format!("{name}, {n} x {d}, {h} classes, intercept {intercept}");
+                assert!(
+                    (1.0..=most).contains(&ratio),
+                    "{what}: {peak} bytes, estimate {estimate} ({ratio:.2})"
+                );
             }
         }
     }

@@ -237,9 +237,10 @@ impl RobustFit {
         let intercept = u128::from(self.intercept);
         let (d, entries) = (big(features) + intercept, big(entries) + n * intercept);
         let (points, images) = self.vectors();
-        // by rows and by columns: a number and a place for each entry; once more while they are built
-        let sparse = entries * (2 * 12 + 16) + 16 * (n + d);
-        let small = 8 * (64 * n + 8 * h * h + 8 * d);
+        // by rows and by columns, a number and a place for each entry; both twice where they are copied
+        let copied = self.intercept || matches!(self.method, Method::Mpscgs(_));
+        let sparse = entries * if copied { 52 } else { 32 } + 16 * (n + d);
+        let small = 8 * (24 * n + 8 * h * h + 8 * d);
         let bytes = 8 * (points * h * d + images * n * h) + sparse + small;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
@@ -249,9 +250,10 @@ impl RobustFit {
         match &self.method {
             Method::Certified(settings) => {
                 let history = settings.hull_points.saturating_sub(2) as u128;
-                (18 + history, 20 + history)
+                (17 + history, 17 + history)
             }
-            _ => (24, 26),
+            Method::Mpscgs(_) => (23, 23),
+            _ => (13, 12),
         }
     }
 
