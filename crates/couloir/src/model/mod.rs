@@ -2,12 +2,14 @@
 
 mod classifier;
 mod classifier_file;
+mod fit;
 mod group_robust;
 mod measures;
 mod robust_multiclass;
 
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
+pub use fit::{DEFAULT_TOL, Fitted, RobustFit, Start, auto_tau, mean_row_norm};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use measures::Measures;
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};

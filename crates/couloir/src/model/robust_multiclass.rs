@@ -20,6 +20,15 @@ pub enum Scaling {
     Paper,
 }
 
+impl std::fmt::Display for Scaling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Scaling::Dro => "dro",
+            Scaling::Paper => "paper",
+        })
+    }
+}
+
 /// Settings of [`RobustMulticlass`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
