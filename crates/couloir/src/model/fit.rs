@@ -350,11 +350,13 @@ impl RobustFit {
     }
 
     fn rules(&self, model: &RobustMulticlass) -> StopRules {
-        let mut rules = StopRules::default();
-        rules.gap = Some(self.tol * model.scale());
-        rules.relative_gap = None;
-        rules.seconds = self.max_seconds;
-        rules.iterations = self.max_iters;
+        let mut rules = StopRules {
+            gap: Some(self.tol * model.scale()),
+            relative_gap: None,
+            seconds: self.max_seconds,
+            iterations: self.max_iters,
+            ..StopRules::default()
+        };
         rules.limits.extend(self.max_grads.map(|grads| (Counter::GradX, grads)));
         if let Method::Svre(settings) = &self.method {
             // an iteration is one batch, and a certificate costs as much as an epoch
