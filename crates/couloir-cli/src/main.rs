@@ -1,11 +1,23 @@
 //! The `couloir` command: projection-free saddle-point optimisation from the shell.
 
+mod data;
 mod demo;
+mod evaluate;
+mod failure;
+mod files;
+mod fit;
+mod predict;
+mod progress;
+mod report;
+mod trained;
+mod values;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Solves min over x in X, max over y in Y of f(x, y) when X and Y are easy to minimise a linear
+/// Robust classifiers and saddle points with a proof of how good they are.
+///
+/// couloir solves min over x in X, max over y in Y of f(x, y) when X and Y are easy to minimise a linear
 /// function over and hard to project onto.
 #[derive(Parser)]
 #[command(name = "couloir", version, about, arg_required_else_help = true)]
@@ -16,6 +28,31 @@ struct Command {
 
 #[derive(Subcommand)]
 enum Job {
+    /// Train a robust multiclass classifier on a LIBSVM file
+    ///
+    /// Finds weights X, a row for each class, that minimise the loss for the worst weights y of the rows:
+    /// f(X, y) = s sum_i y_i l_i(X) - lambda/2 |n y - 1|^2 with the logistic loss l_i, the nuclear norm of X at most tau
+    /// and y a probability. It ends when a certified gap shows how far from optimal the result can be
+    /// at the most.
+    #[command(arg_required_else_help = true)]
+    Fit(Box<fit::Options>),
+    /// Predict the label of every row of a LIBSVM file
+    ///
+    /// Prints one label a line, spelled as in the training file. The labels in DATA are not looked at (a line must
+    /// have one, any number will do). Features that DATA lacks count as zero; one that the model was not trained
+    /// on is an error.
+    #[command(arg_required_else_help = true)]
+    Predict(predict::Options),
+    /// Measure a model on a labelled LIBSVM file
+    ///
+    /// Accuracy, recall of every class and the worst of them, macro F1 (over the classes that rows have or are given),
+    /// mean loss, and CVaR at 10 %: the mean of the largest tenth of the losses. A label that the model does not have
+    /// is an error: its loss would be infinite.
+    #[command(arg_required_else_help = true)]
+    Evaluate(evaluate::Options),
+    /// List, describe, download or make data sets
+    #[command(subcommand)]
+    Data(data::Job),
     /// Solve two small saddle problems with both forms of MPCGS and print a table
     ///
     /// Each problem has a known saddle point. `printed` is MPCGS with the constants of the paper,
@@ -25,17 +62,21 @@ enum Job {
 }
 
 fn main() -> ExitCode {
-    let Command { job } = Command::parse();
+    let job = match Command::try_parse() {
+        Ok(command) => command.job,
+        Err(error) => return failure::report_usage(&error),
+    };
+    // not locked: jobs run on threads of their own
+    let mut out = std::io::stdout();
     let result = match job {
-        Job::Demo(options) => demo::run(&options, &mut std::io::stdout().lock()),
+        Job::Fit(options) => fit::run(&options, &mut out),
+        Job::Predict(options) => predict::run(&options, &mut out),
+        Job::Evaluate(options) => evaluate::run(&options, &mut out),
+        Job::Data(job) => data::run(&job, &mut out),
+        Job::Demo(options) => demo::run(&options, &mut out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            use std::io::Write;
-            // Nothing is left to do if even standard error is closed.
-            let _ = writeln!(std::io::stderr(), "couloir: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => failure::report(&error),
     }
 }

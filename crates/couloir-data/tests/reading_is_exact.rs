@@ -141,6 +141,19 @@ fn any_packing_and_any_number_of_threads_give_the_same_data() {
     }
 }
 
+#[test]
+fn a_file_is_packed_as_its_name_says_and_reads_back() {
+    let text = "1 1:0.5 7:-2\n2 3:1e-300\n".repeat(1000);
+    let data = read_from(Cursor::new(text), "text", &ReadOptions::default()).expect("good text");
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, start) in [("a.svm", &b"1 1:"[..]), ("a.svm.bz2", b"BZh"), ("a.gz", &[0x1f, 0x8b])] {
+        let path = folder.path().join(name);
+        write(&path, &data).expect("writing");
+        assert!(std::fs::read(&path).expect("the file").starts_with(start), "{name}");
+        assert!(read(&path, &ReadOptions::default()).expect("reading") == data, "{name}");
+    }
+}
+
 /// The folder of real data sets, where there is one.
 fn real_data(file: &str) -> Option<PathBuf> {
     let folder = match std::env::var_os("COULOIR_DATA") {

@@ -100,6 +100,17 @@ pub enum Error {
         /// What is wrong with it, and what is right.
         why: String,
     },
+    /// Rows with a feature that a classifier was not trained on.
+    #[error(
+        "feature {widest} (counted from 1) is beyond the {features} features of the model; \
+         leave out what the training data did not have"
+    )]
+    TooWide {
+        /// The largest feature of the rows, counted from 1 as in files.
+        widest: usize,
+        /// What the classifier knows.
+        features: usize,
+    },
     /// A decomposition or an iteration inside an oracle failed.
     #[error("numerical trouble in {what}: {why}")]
     Numerical {

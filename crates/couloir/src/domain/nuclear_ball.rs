@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::{Confidence, Domain, LinearMin, Oracle};
-use crate::error::{Error, Result, check_finite, check_positive};
+use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
 use crate::linalg::spectral::{SymmetricEigen, Thin, max_abs, safe_factor};
@@ -154,14 +154,36 @@ impl NuclearBall {
         self.lanczos.is_none() && 2 * self.rows.min(self.cols) < self.rows.max(self.cols)
     }
 
-    /// The nuclear norm, from a full singular value decomposition.
-    fn nuclear_norm(&self, p: &[f64]) -> f64 {
+    /// The singular values of a point, in falling order, from a full decomposition: right to about
+    /// rounding times the largest of them. Their sum is the nuclear norm.
+    ///
+    /// ```
+    /// use couloir::domain::NuclearBall;
+    /// let ball = NuclearBall::new(2, 3, 2.0)?;
+    /// let values = ball.singular_values(&[0.0, 3.0, 0.0, -4.0, 0.0, 0.0])?;
+    /// assert!((values[0] - 4.0).abs() < 1e-12 && (values[1] - 3.0).abs() < 1e-12);
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A point of another length, entries that are not finite, a decomposition that fails.
+    pub fn singular_values(&self, p: &[f64]) -> Result<Vec<f64>> {
+        check_len("point", self.dim(), p.len())?;
+        check_finite("point", p)?;
         let factor = safe_factor(max_abs(p));
         let scaled: Vec<f64> = p.iter().map(|v| v * factor).collect();
-        match Thin::new(self.rows, self.cols).view(&scaled).singular_values() {
-            Ok(values) => values.iter().sum::<f64>() / factor,
-            Err(_) => f64::NAN,
-        }
+        let values = Thin::new(self.rows, self.cols).view(&scaled).singular_values();
+        let mut values = values.map_err(|e| Error::Numerical {
+            what: "singular value decomposition",
+            why: format!("{e:?}"),
+        })?;
+        values.iter_mut().for_each(|v| *v /= factor);
+        Ok(values)
+    }
+
+    /// The nuclear norm.
+    fn nuclear_norm(&self, p: &[f64]) -> f64 {
+        self.singular_values(p).map_or(f64::NAN, |values| values.iter().sum())
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) use softmax::{Rows, bend};
 pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
+pub(crate) use sparse_dense::{score_rows, transpose};
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
     norm_squared, scale, step_toward,

@@ -162,6 +162,14 @@ impl SparseMatrix {
         self.columns.lines()
     }
 
+    /// One more than the largest column that has an entry; zero if there is none.
+    #[must_use]
+    pub fn used_columns(&self) -> usize {
+        let starts = &self.columns.starts;
+        // the starts after the last entry are all the same
+        starts.partition_point(|&s| s < self.columns.indices.len())
+    }
+
     /// The columns and values of a row.
     #[must_use]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
@@ -223,6 +231,18 @@ mod tests {
         part.multiply(&[1.0, 10.0, 100.0], &mut image[..2]);
         assert_eq!(image[..2], [5.0, 201.0]);
         assert_eq!((part.rows(), part.columns()), (2, 3));
+    }
+
+    #[test]
+    fn used_columns_end_at_the_last_entry() {
+        let used = |columns, indices: Vec<u32>| {
+            let (starts, values) = (vec![0, 0, indices.len()], vec![1.0; indices.len()]);
+            SparseMatrix::from_rows(columns, starts, indices, values)
+                .expect("a matrix")
+                .used_columns()
+        };
+        assert_eq!((used(5, vec![1, 3]), used(4, vec![3]), used(9, vec![0])), (4, 4, 1));
+        assert_eq!((used(5, vec![]), used(0, vec![])), (0, 0));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl ScoreOperator {
 /// Bounds of tasks of about equally many non-zeros.
 fn tasks(starts: &[usize]) -> Vec<u32> {
     let mut bounds = vec![0u32];
-    let (mut lines, mut first) = (0, 0);
+    let (mut lines, mut first) = (0, starts.first().copied().unwrap_or(0));
     for i in 1..starts.len() {
         lines += 1;
         if starts[i] - first >= TASK_NONZEROS || lines == TASK_LINES || i + 1 == starts.len() {
@@ -118,6 +118,21 @@ fn tasks(starts: &[usize]) -> Vec<u32> {
         }
     }
     bounds
+}
+
+/// `out = A X^T` for as many rows of `matrix` as `out` has room for, from `first` on. `x` lies by features and has
+/// at least those that the rows use.
+pub(crate) fn score_rows(
+    matrix: &SparseMatrix,
+    first: usize,
+    h: usize,
+    x: &[f64],
+    out: &mut [f64],
+) {
+    let last = first + out.len() / h.max(1);
+    let mut bounds = tasks(&matrix.rows.starts[first..=last]);
+    bounds.iter_mut().for_each(|b| *b += first as u32);
+    products(&matrix.rows, &bounds, h, x, out);
 }
 
 /// Line `i` of `out` is `sum_j m_ij dense_j`, for the lines between the first and the last task bound.
@@ -247,7 +262,7 @@ fn combine_short<const FUSED: bool>(
 }
 
 /// `out` (`cols x rows`) `= x` (`rows x cols`) transposed, both row-major.
-fn transpose(x: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
+pub(crate) fn transpose(x: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
     use rayon::prelude::*;
     if rows == 0 || cols == 0 {
         return;

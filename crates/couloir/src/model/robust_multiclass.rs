@@ -20,6 +20,26 @@ pub enum Scaling {
     Paper,
 }
 
+impl Scaling {
+    /// `s` for `n` rows.
+    #[must_use]
+    pub fn factor(self, n: usize) -> f64 {
+        match self {
+            Scaling::Dro => 1.0,
+            Scaling::Paper => 1.0 / n as f64,
+        }
+    }
+}
+
+impl std::fmt::Display for Scaling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Scaling::Dro => "dro",
+            Scaling::Paper => "paper",
+        })
+    }
+}
+
 /// Settings of [`RobustMulticlass`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -181,10 +201,7 @@ impl RobustMulticlass {
             Layout::ClassMajor => (rows, Vec::new()),
             Layout::FeatureMajor => rows.by_frequency(),
         };
-        let weight = match settings.scaling {
-            Scaling::Dro => 1.0,
-            Scaling::Paper => 1.0 / n as f64,
-        };
+        let weight = settings.scaling.factor(n);
         let lengths = Lengths::new(&rows);
         let operator = ScoreOperator::new(rows, classes, settings.layout);
         let scratch = Pool::default();
@@ -200,6 +217,16 @@ impl RobustMulticlass {
             lengths,
             scratch,
         })
+    }
+
+    /// The same problem over a ball of another radius.
+    ///
+    /// # Errors
+    /// `tau` not positive.
+    pub fn with_tau(mut self, tau: f64) -> Result<Self> {
+        check_positive("tau", tau)?;
+        self.settings.tau = tau;
+        Ok(self)
     }
 
     /// The set of `X`: the nuclear-norm ball of radius `tau`, of matrices that lie as the settings say.
@@ -253,10 +280,7 @@ impl RobustMulticlass {
     /// `s`.
     #[must_use]
     pub fn scale(&self) -> f64 {
-        match self.settings.scaling {
-            Scaling::Dro => 1.0,
-            Scaling::Paper => 1.0 / self.n as f64,
-        }
+        self.settings.scaling.factor(self.n)
     }
 
     /// A point of [`x_set`](Self::x_set) as the row-major `h x d` matrix `X`, features in the order of the data.

@@ -128,6 +128,38 @@ impl Method {
     pub fn apg() -> Self {
         Method::Apg(ApgSettings::default())
     }
+
+    /// The method with this seed; methods that draw nothing stay as they are.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        match &mut self {
+            Method::Mpscgs(settings) => settings.seed = seed,
+            Method::PrintedMpscgs(settings) => settings.seed = seed,
+            Method::Svre(settings) => settings.seed = seed,
+            _ => {}
+        }
+        self
+    }
+
+    /// The method with this way to solve its inner problems, on both blocks where it has both.
+    ///
+    /// # Errors
+    /// A method that has no inner problems, or only one way to solve them.
+    pub fn with_inner(mut self, inner: Inner) -> Result<Self> {
+        match &mut self {
+            Method::Certified(s) => (s.inner_x, s.inner_y) = (inner, inner),
+            Method::Printed(s) => (s.inner_x, s.inner_y) = (inner, inner),
+            Method::Mpscgs(settings) => settings.inner = inner,
+            Method::Apg(settings) => settings.inner_y = inner,
+            _ => {
+                let why = format!(
+                    "`{self}` leaves no choice; certified, mpcgs, mpscgs and apg solve inner problems"
+                );
+                return Err(Error::Setting { name: "inner", why });
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// The names of all methods, as users type them.

@@ -1,0 +1,100 @@
+//! Values of options: parsed, checked, and printed for people.
+
+/// A positive finite number.
+pub fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        Ok(_) => Err("it must be a finite number above zero".to_owned()),
+        Err(_) => Err("it must be a number above zero".to_owned()),
+    }
+}
+
+/// A number of threads.
+pub fn threads(text: &str) -> Result<usize, String> {
+    const MOST: usize = 4096;
+    match text.parse() {
+        Ok(count @ 1..=MOST) => Ok(count),
+        _ => Err(format!("it must be a whole number from 1 to {MOST}")),
+    }
+}
+
+/// Units of bytes, each 1024 of the one before.
+const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/// A number of bytes: `800000`, `500M`, `1.5GiB`.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = (text[..split].trim(), text[split..].to_ascii_uppercase());
+    let unit = unit.trim_end_matches('B').trim_end_matches('I');
+    let power = ["", "K", "M", "G", "T"].iter().position(|u| *u == unit);
+    match (number.parse::<f64>(), power) {
+        (Ok(value), Some(power)) if value > 0.0 && value.is_finite() => {
+            Ok((value * 1024f64.powi(power as i32)) as u64)
+        }
+        _ => Err("it must be a size like 800000, 500M or 1.5G".to_owned()),
+    }
+}
+
+/// Bytes for people.
+pub fn show_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A number for people: four digits that matter.
+pub fn show(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e5).contains(&value.abs()) {
+        let digits = (3 - value.abs().max(1e-3).log10().floor() as i32).clamp(0, 6);
+        format!("{value:.*}", digits as usize)
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_shown_in_powers_of_1024() {
+        for (text, size) in [
+            ("800000", 800_000),
+            ("500M", 500 << 20),
+            ("1.5G", 3 << 29),
+            ("2 gib", 2 << 30),
+            ("7B", 7),
+        ] {
+            assert_eq!(bytes(text), Ok(size), "{text}");
+        }
+        for text in ["", "G", "-1G", "0", "1X", "nan", "1.2.3M", "inf"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(show_bytes(800), "800 B");
+        assert_eq!(show_bytes(3 << 29), "1.5 GiB");
+        assert_eq!(show_bytes(300 << 20), "300 MiB");
+    }
+
+    #[test]
+    fn only_positive_finite_numbers_and_possible_threads_pass() {
+        assert_eq!(positive("1e-3"), Ok(1e-3));
+        for text in ["0", "-1", "NaN", "inf", "1e999", "x", ""] {
+            assert!(positive(text).is_err(), "{text}");
+        }
+        assert_eq!(threads("2"), Ok(2));
+        assert!(threads("0").is_err() && threads("5000").is_err() && threads("-1").is_err());
+    }
+
+    #[test]
+    fn numbers_are_shown_with_four_digits() {
+        assert_eq!(
+            [0.0, 0.012345, 1.0, 564.5321, 1e-7, 12345678.0].map(show),
+            ["0.000000", "0.01235", "1.000", "564.5", "1.000e-7", "1.235e7"]
+        );
+    }
+}
