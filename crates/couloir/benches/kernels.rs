@@ -8,7 +8,7 @@
 //! themselves, 12 bytes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use couloir::linalg::{Layout, ScoreOperator, SparseMatrix, exp_in_place, softmax_losses};
+use couloir::linalg::{Layout, ScoreOperator, SparseMatrix, exp_in_place, gram, softmax_losses};
 use couloir::random::Streams;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
@@ -110,6 +110,18 @@ fn plain_softmax(scores: &[f64], labels: &[u32], h: usize, losses: &mut [f64], q
     });
 }
 
+/// `X^T X` as one would write it first, `x` by features.
+fn plain_gram(x: &[f64], h: usize, out: &mut [f64]) {
+    out.fill(0.0);
+    for line in x.chunks_exact(h) {
+        for (a, out) in line.iter().zip(out.chunks_exact_mut(h)) {
+            for (o, b) in out.iter_mut().zip(line) {
+                *o += a * b;
+            }
+        }
+    }
+}
+
 fn shapes() -> Vec<(&'static str, Data, usize)> {
     match std::env::var("COULOIR_DATA") {
         Ok(path) => vec![("file", read(&path), 20)],
@@ -154,6 +166,14 @@ fn products(c: &mut Criterion) {
         group.bench_function("plain", |b| {
             b.iter(|| plain_softmax(black_box(&w), &labels, h, &mut losses, &mut scores));
         });
+        group.finish();
+
+        // h (h+1) d flops over one pass through X
+        let mut square = vec![0.0; h * h];
+        let mut group = c.benchmark_group(format!("gram/{name}"));
+        group.throughput(Throughput::Bytes((8 * h * d) as u64));
+        group.bench_function("ours", |b| b.iter(|| gram(black_box(&x), d, h, &mut square)));
+        group.bench_function("plain", |b| b.iter(|| plain_gram(black_box(&x), h, &mut square)));
         group.finish();
     }
 }

@@ -34,3 +34,20 @@ pub fn spectral_norm(a: &[f64], rows: usize, cols: usize) -> Result<f64> {
     })?;
     Ok(values.first().copied().unwrap_or(0.0))
 }
+
+/// The Gram matrix of the smaller side of a row-major matrix: `out = A A^T` where it is wide, `A^T A` where it is tall, in
+/// both triangles.
+///
+/// ```
+/// let mut out = [0.0; 4];
+/// couloir::linalg::gram(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2, &mut out);
+/// assert_eq!(out, [35.0, 44.0, 44.0, 56.0]);
+/// ```
+///
+/// # Panics
+/// If `a` does not hold `rows cols` numbers, or `out` not the square of the smaller.
+pub fn gram(a: &[f64], rows: usize, cols: usize, out: &mut [f64]) {
+    let thin = spectral::Thin::new(rows, cols);
+    assert!(a.len() == rows * cols && out.len() == thin.short().pow(2), "shapes of gram");
+    thin.gram(a, out);
+}
