@@ -1,131 +1,235 @@
-//! `couloir demo`: two small saddle problems, both forms of MPCGS, one table.
+//! `couloir demo`: the main job on made-up text, from data to model, table and picture.
 
-use anyhow::{Result, ensure};
+use crate::chart::{Series, log_chart};
+use crate::failure::bad;
+use crate::files::on_threads;
+use crate::report::trace_line;
+use crate::values::{positive, show, threads};
+use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
-use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
-use couloir::problem::QuadraticBilinear;
-use couloir::run::{Algorithm, Flow, StopRules, TracePoint, WallClock};
-use couloir::solver::CertifiedSettings;
-use couloir::{Inner, Method, Solution, Solve};
+use couloir::Method;
+use couloir::model::{Fitted, Measures, RobustFit, stratified_split};
+use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
+use couloir_data::Dataset;
+use couloir_data::generate::TextLike;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Stop at this share of the first gap
-    #[arg(long, default_value_t = 1e-6, value_name = "SHARE")]
-    tol: f64,
-    /// Seconds that one run may take
-    #[arg(long, default_value_t = 4.0, value_name = "SECONDS")]
-    max_time: f64,
-    /// Seed of the random problems
-    #[arg(long, default_value_t = 1)]
+    /// Folder for the model, the trace and the picture; made if it is not there
+    #[arg(short, long, value_name = "DIR", default_value = "couloir-demo")]
+    out: PathBuf,
+    /// Rows of the data set
+    #[arg(long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    rows: u64,
+    /// Seconds that each method gets in the comparison
+    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true, default_value_t = 6.0)]
+    time_budget: f64,
+    /// Seed of the data and of the methods that sample
+    #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Threads [default: one per processor]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    threads: Option<usize>,
 }
 
-struct Example {
-    title: &'static str,
-    x_set: Box<dyn Domain>,
-    y_set: Box<dyn Domain>,
-    problem: QuadraticBilinear,
-}
+const FEATURES: usize = 20_000;
+const CLASSES: usize = 12;
+/// Class `c` has about `c^-1` times as many rows as the first: the last ones are rare.
+const IMBALANCE: f64 = 1.0;
+const LABEL_NOISE: f64 = 0.02;
+/// Rows kept for the test.
+const TEST_SHARE: f64 = 0.2;
+/// At this `lambda n` the weights of the rows stay within a millionth of uniform per unit of loss.
+const PLAIN: f64 = 1e6;
+/// A gap that no method reaches in the budget, so that each uses it up.
+const OUT_OF_REACH: f64 = 1e-9;
 
-fn examples(seed: u64) -> Result<Vec<Example>> {
-    let make = |title, x_set: Box<dyn Domain>, y_set: Box<dyn Domain>, mu: (f64, f64), coupling| {
-        let problem = QuadraticBilinear::on(&*x_set, &*y_set)
-            .curvature(mu.0, mu.1)
-            .coupling(coupling)
-            .seed(seed)
-            .build()?;
-        Ok::<_, anyhow::Error>(Example { title, x_set, y_set, problem })
-    };
-    Ok(vec![
-        make(
-            "a game on a ball (dimension 200) and a simplex (300), blocks of one scale",
-            Box::new(L2Ball::new(200, 1.0)?),
-            Box::new(Simplex::new(300)?),
-            (0.0, 1.0),
-            1.5,
-        )?,
-        make(
-            "a nuclear ball (10 x 80) and a simplex (200), y curved 10,000 times more than x",
-            Box::new(NuclearBall::new(10, 80, 1.0)?),
-            Box::new(Simplex::new(200)?),
-            (0.01, 100.0),
-            1.0,
-        )?,
-    ])
-}
-
-pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
-    ensure!(options.tol > 0.0, "--tol must be above zero, got {}", options.tol);
-    ensure!(options.max_time > 0.0, "--max-time must be above zero, got {}", options.max_time);
-    writeln!(out, "min over x in X, max over y in Y of f(x, y), three ways\n")?;
-    for example in examples(options.seed)? {
-        writeln!(out, "{}", example.title)?;
-        let mut table = Table::new();
-        table.load_preset(presets::ASCII_MARKDOWN);
-        table.set_header([
-            "method",
-            "ended",
-            "iterations",
-            "certified gap",
-            "true gap",
-            "bound",
-            "gradients",
-            "LO calls",
-            "proxes",
-            "seconds",
-        ]);
-        for column in 2..10 {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let sliding = Method::Certified(CertifiedSettings::default().inner(Inner::Slide));
-        for (name, method) in [
-            ("printed", Method::printed()),
-            ("certified (slide)", sliding),
-            ("certified", Method::certified()),
-        ] {
-            let solution = solve(&example, method, options)?;
-            let o = &solution.outcome;
-            let (x_set, y_set) = (&*example.x_set, &*example.y_set);
-            let truth = example.problem.exact_gap(x_set, y_set, &solution.x, &solution.y)?;
-            let bound = o.bounds.schedule.min(o.bounds.minorant);
-            table.add_row([
-                name.to_owned(),
-                o.status.to_string(),
-                o.iterations.to_string(),
-                format!("{:.1e}", o.certificate.gap),
-                format!("{truth:.1e}"),
-                format!("{bound:.1e}"),
-                o.ledger.method.grad_x.to_string(),
-                (o.ledger.method.lo() + o.ledger.certificate.lo()).to_string(),
-                (o.ledger.method.prox_x + o.ledger.method.prox_y).to_string(),
-                format!("{:.2}", o.seconds),
-            ]);
-        }
-        writeln!(out, "{table}\n")?;
+pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
+    let folder = &options.out;
+    if folder.exists() && !folder.is_dir() {
+        return Err(bad(format!("{}: is not a folder; name another with --out", folder.display())));
     }
+    std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+    on_threads(options.threads, || tour(options, out))
+}
+
+fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
+    let data = TextLike::new(options.rows as usize, FEATURES, CLASSES)
+        .imbalance(IMBALANCE)
+        .label_noise(LABEL_NOISE)
+        .seed(options.seed)
+        .generate()?;
+    let (train, test) = stratified_split(&data.labels, TEST_SHARE, options.seed)?;
+    let (train, test) = (data.select(&train), data.select(&test));
     writeln!(
         out,
-        "certified gap: proved at the point returned; true gap: from the known saddle point;"
+        "Made-up text: {} rows to train on and {} to test, {} features, {} classes (the largest has\n\
+         {} times the rows of the smallest), {} % of the labels wrong.\n",
+        train.len(),
+        test.len(),
+        train.features,
+        CLASSES,
+        largest_over_smallest(&train),
+        100.0 * LABEL_NOISE
     )?;
+
+    let robust = fit(&RobustFit::default(), &train)?;
+    let plain = fit(&RobustFit::default().lambda_n(PLAIN), &train)?;
     writeln!(
         out,
-        "bound: what theory says of the last iterate (docs/theory.md). `printed` and `slide` never project."
+        "1. A robust classifier, and a plain one (all rows weigh the same), tau = {}:\n",
+        show(robust.tau())
+    )?;
+    compare_models(&test, &[("robust", &robust), ("plain", &plain)], out)?;
+
+    writeln!(out, "\n2. The robust problem by four methods, {} s each:\n", options.time_budget)?;
+    let fit_for = |method| {
+        RobustFit::default()
+            .method(method)
+            .tol(OUT_OF_REACH)
+            .max_seconds(Some(options.time_budget))
+            .max_iters(None)
+            .seed(options.seed)
+    };
+    let mut runs = Vec::new();
+    for method in [Method::certified(), Method::mpscgs(), Method::svre(), Method::spfw()] {
+        let name = method.name();
+        runs.push((name, fit(&fit_for(method), &train)?));
+    }
+    compare_methods(&runs, out)?;
+
+    let labels = train.classes.iter().map(|class| class.text().to_owned()).collect();
+    let model = options.out.join("model.safetensors");
+    robust.classifier(labels)?.save(&model)?;
+    let trace = options.out.join("trace.jsonl");
+    write_traces(&trace, &runs)?;
+    let picture = options.out.join("gap.svg");
+    write_picture(&picture, &runs)?;
+    writeln!(out, "\nmodel    {}", model.display())?;
+    writeln!(out, "trace    {}", trace.display())?;
+    writeln!(out, "picture  {}", picture.display())?;
+    Ok(())
+}
+
+fn largest_over_smallest(data: &Dataset) -> usize {
+    let counts = data.class_counts();
+    let largest = counts.iter().max().copied().unwrap_or(0);
+    largest / counts.iter().min().copied().unwrap_or(1).max(1)
+}
+
+fn fit(fit: &RobustFit, data: &Dataset) -> Result<Fitted> {
+    let mut data = data.clone();
+    let rows = data.take_matrix()?;
+    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+    let classes = data.classes.len();
+    Ok(fit.run(rows, data.labels, classes, &WallClock::start(), &mut nobody)?)
+}
+
+fn table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header(header);
+    for column in 1..N {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn measure(fitted: &Fitted, test: &Dataset) -> Result<Measures> {
+    let names = test.classes.iter().map(|class| class.text().to_owned()).collect();
+    let mut test = test.clone();
+    let rows = test.take_matrix()?;
+    Ok(fitted.classifier(names)?.measures(&rows, &test.labels)?)
+}
+
+fn compare_models(test: &Dataset, models: &[(&str, &Fitted)], out: &mut dyn Write) -> Result<()> {
+    let mut table = table([
+        "on the test rows",
+        "accuracy",
+        "worst recall",
+        "macro F1",
+        "mean loss",
+        "CVaR 10 %",
+        "certified gap",
+        "gradients",
+        "seconds",
+    ]);
+    for (name, fitted) in models {
+        let m = measure(fitted, test)?;
+        table.add_row([
+            (*name).to_owned(),
+            format!("{:.1} %", 100.0 * m.accuracy),
+            format!("{:.1} %", 100.0 * m.worst_recall),
+            format!("{:.3}", m.macro_f1),
+            format!("{:.3}", m.mean_loss),
+            format!("{:.3}", m.cvar),
+            show(fitted.gap()),
+            fitted.grads().to_string(),
+            format!("{:.2}", fitted.seconds()),
+        ]);
+    }
+    writeln!(out, "{table}")?;
+    writeln!(out, "CVaR 10 %: the mean loss of the worst tenth of the rows.")?;
+    Ok(())
+}
+
+fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
+    let mut table = table([
+        "method",
+        "iterations",
+        "passes over the data",
+        "LO calls",
+        "robust loss",
+        "certified gap",
+        "seconds",
+    ]);
+    for (name, fitted) in runs {
+        let outcome = fitted.outcome();
+        table.add_row([
+            (*name).to_owned(),
+            outcome.iterations.to_string(),
+            format!("{:.0}", outcome.ledger.method.passes),
+            fitted.lo_calls().to_string(),
+            format!("{:.4}", fitted.primal()),
+            show(fitted.gap()),
+            format!("{:.2}", outcome.seconds),
+        ]);
+    }
+    writeln!(out, "{table}")?;
+    writeln!(
+        out,
+        "certified gap: how far from optimal the point returned can be at the most. SVRE projects, the\n\
+         others need not."
     )?;
     Ok(())
 }
 
-fn solve(example: &Example, method: Method, options: &Options) -> Result<Solution> {
-    let mut rules = StopRules::default();
-    rules.relative_gap = Some(options.tol);
-    rules.seconds = Some(options.max_time);
-    rules.iterations = None;
-    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-    Ok(Solve::new(&example.problem, &*example.x_set, &*example.y_set)
-        .method(method)
-        .rules(rules)
-        .run_with(&WallClock::start(), &mut nobody)?)
+fn write_traces(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {
+    let mut lines = Vec::new();
+    for (name, fitted) in runs {
+        for point in &fitted.outcome().trace {
+            let mut line = trace_line(point, fitted.model().scale())?;
+            line.insert_str(1, &format!("\"method\":\"{name}\","));
+            lines.push(line);
+        }
+    }
+    Ok(write_atomically(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?)
+}
+
+fn write_picture(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {
+    let series: Vec<Series> = runs
+        .iter()
+        .map(|(name, fitted)| Series {
+            name: (*name).to_owned(),
+            points: (fitted.outcome().trace.iter())
+                .map(|p| (p.seconds, p.certificate.gap / fitted.model().scale()))
+                .collect(),
+        })
+        .collect();
+    let svg = log_chart("certified gap of four methods", "seconds", "gap", &series)?;
+    Ok(write_atomically(path, |out| out.write_all(svg.as_bytes()))?)
 }

@@ -1,5 +1,6 @@
 //! The `couloir` command: projection-free saddle-point optimisation from the shell.
 
+mod chart;
 mod data;
 mod demo;
 mod evaluate;
@@ -53,11 +54,10 @@ enum Job {
     /// List, describe, download or make data sets
     #[command(subcommand)]
     Data(data::Job),
-    /// Solve two small saddle problems with both forms of MPCGS and print a table
+    /// Show the main job on made-up text, in less than a minute
     ///
-    /// Each problem has a known saddle point. `printed` is MPCGS with the constants of the paper,
-    /// `certified` finds its own by backtracking. The table shows the certified gap, the bound that
-    /// theory gives, the gradients and linear minimisations spent, and the time.
+    /// Generates a data set, fits the robust classifier and the plain one, compares four methods under one
+    /// time budget, prints the tables and writes model, trace and a picture.
     Demo(demo::Options),
 }
 

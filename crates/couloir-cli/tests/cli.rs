@@ -11,16 +11,40 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn demo_prints_every_method_on_both_problems_and_certified_solves_them() {
-    let done = couloir().args(["demo", "--max-time", "1"]).assert().success();
+fn demo_prints_both_tables_and_writes_model_trace_and_picture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let done = couloir()
+        .current_dir(&folder)
+        .args(["demo", "--rows", "600", "--time-budget", "0.3", "--out", "made"])
+        .assert()
+        .success();
     let out = text(&done.get_output().stdout);
-    let rows = |name: &str| -> Vec<&str> {
-        out.lines().filter(|line| line.starts_with(&format!("| {name} "))).collect()
+    let cell = |name: &str, column: usize| -> f64 {
+        let line = out.lines().find(|line| line.starts_with(&format!("| {name} ")));
+        let cell = line.and_then(|line| line.split('|').nth(column)).map(str::trim);
+        cell.and_then(|c| c.trim_end_matches(" %").parse().ok()).unwrap_or_else(|| panic!("{out}"))
     };
-    assert_eq!((rows("printed").len(), rows("certified").len()), (2, 4), "{out}");
-    for line in rows("certified") {
-        assert!(line.contains("solved (relative)"), "{line}");
+    for model in ["robust", "plain"] {
+        assert!(cell(model, 7) <= couloir::model::DEFAULT_TOL, "{out}");
     }
+    for method in ["mpscgs", "svre", "spfw"] {
+        assert!(cell("certified", 6) <= cell(method, 6), "{out}");
+    }
+    let made = |name| std::fs::read_to_string(folder.path().join("made").join(name));
+    let svg = made("gap.svg").expect("a picture");
+    for method in ["certified", "mpscgs", "svre", "spfw"] {
+        assert!(svg.contains(method), "{method} is not in the picture");
+    }
+    for line in made("trace.jsonl").expect("a trace").lines() {
+        let point: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert!(point["method"].is_string() && point["gap"].is_f64(), "{line}");
+    }
+    couloir()
+        .current_dir(&folder)
+        .args(["demo", "--out", "made/gap.svg"])
+        .assert()
+        .code(2)
+        .stderr("couloir: made/gap.svg: is not a folder; name another with --out\n");
 }
 
 #[test]
