@@ -3,10 +3,12 @@
 
 use crate::failure::bad;
 use crate::values::{bytes, show_bytes};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use couloir::run::write_atomically;
 use couloir_data::fetch::{Platform, cache_folder};
 use couloir_data::libsvm::{ReadOptions, read, read_from};
 use couloir_data::{DataError, Dataset, LineFault, catalogue};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// How much to bear.
@@ -163,6 +165,25 @@ pub fn check_output(path: &Path) -> Result<()> {
         Ok(_) => Ok(std::fs::remove_file(&probe)?),
         Err(error) => Err(bad(format!("{shown}: cannot be written: {error}"))),
     }
+}
+
+/// Writes results to a file, of which nobody ever sees half, or where none is named to `out`.
+pub fn write_result(
+    path: Option<&Path>,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    match path {
+        Some(path) => {
+            write_atomically(path, write).with_context(|| format!("{}", path.display()))?;
+        }
+        None => {
+            let mut out = io::BufWriter::new(out);
+            write(&mut out)?;
+            out.flush()?;
+        }
+    }
+    Ok(())
 }
 
 /// Fails if two of these paths are the same file: one would overwrite the other.

@@ -2,11 +2,14 @@
 
 mod data;
 mod demo;
+mod evaluate;
 mod failure;
 mod files;
 mod fit;
+mod predict;
 mod progress;
 mod report;
+mod trained;
 mod values;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +36,20 @@ enum Job {
     /// at the most.
     #[command(arg_required_else_help = true)]
     Fit(Box<fit::Options>),
+    /// Predict the label of every row of a LIBSVM file
+    ///
+    /// Prints one label a line, spelled as in the training file. The labels in DATA are not looked at (a line must
+    /// have one, any number will do). Features that DATA lacks count as zero; one that the model was not trained
+    /// on is an error.
+    #[command(arg_required_else_help = true)]
+    Predict(predict::Options),
+    /// Measure a model on a labelled LIBSVM file
+    ///
+    /// Accuracy, recall of every class and the worst of them, macro F1 (over the classes that rows have or are given),
+    /// mean loss, and CVaR at 10 %: the mean of the largest tenth of the losses. A label that the model does not have
+    /// is an error: its loss would be infinite.
+    #[command(arg_required_else_help = true)]
+    Evaluate(evaluate::Options),
     /// List, describe, download or make data sets
     #[command(subcommand)]
     Data(data::Job),
@@ -53,6 +70,8 @@ fn main() -> ExitCode {
     let mut out = std::io::stdout();
     let result = match job {
         Job::Fit(options) => fit::run(&options, &mut out),
+        Job::Predict(options) => predict::run(&options, &mut out),
+        Job::Evaluate(options) => evaluate::run(&options, &mut out),
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };

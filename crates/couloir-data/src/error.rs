@@ -221,6 +221,12 @@ pub enum LineFault {
         /// The label.
         text: String,
     },
+    /// A label that is none of those declared.
+    #[error("the label `{text}` is none of the declared classes")]
+    LabelUnknown {
+        /// The label.
+        text: String,
+    },
     /// The line begins with a feature.
     #[error("no label before `{text}`; a line is `label index:value index:value ...`")]
     MissingLabel {

@@ -2,7 +2,7 @@
 
 use bzip2::read::BzEncoder;
 use couloir_data::libsvm::{ReadOptions, read, read_from};
-use couloir_data::{Compression, DataError, Dataset, LineFault};
+use couloir_data::{Compression, DataError, Dataset, Label, LineFault};
 use flate2::read::GzEncoder;
 use std::io::Read;
 use std::path::Path;
@@ -279,4 +279,19 @@ fn declared_classes_and_features_must_hold() {
         }
     );
     assert_eq!(with("1 1:1\n", ReadOptions::default().features(6)).expect("fits").features, 6);
+}
+
+#[test]
+fn declared_labels_keep_their_order_and_no_other_is_taken() {
+    let labels = || ["+2", "1", "-0", "7"].iter().filter_map(|l| Label::parse(l)).collect();
+    let with = |text: &'static str| {
+        read_from(text.as_bytes(), "file", &ReadOptions::default().labels(labels()))
+    };
+    let data = with("1 1:1\n2.0 1:1\n0\n2\n").expect("known labels");
+    assert_eq!((data.classes, data.labels), (labels(), vec![1, 0, 2, 0]));
+    let fault = LineFault::LabelUnknown { text: "3".into() };
+    assert_eq!(
+        with("1\n# a comment\n\n3 1:1\n").expect_err("unknown"),
+        DataError::Line { file: "file".into(), line: 4, fault }
+    );
 }

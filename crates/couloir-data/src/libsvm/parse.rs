@@ -1,14 +1,17 @@
 //! Lines of LIBSVM text, parsed from bytes by hand.
 
 use super::number::{any_decimal, short_decimal};
+use crate::dataset::Label;
 use crate::error::LineFault;
 use std::collections::HashMap;
 
 /// What a line must keep to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct Rules<'a> {
     pub max_line: usize,
     pub features: Option<usize>,
+    /// The labels that rows may have.
+    pub labels: Option<&'a [Label]>,
 }
 
 /// The rows of a piece of text.
@@ -32,7 +35,7 @@ pub(super) type Fault = (u64, LineFault);
 
 impl Rows {
     /// Parses lines. The text must end with a line end.
-    pub fn parse(&mut self, text: &[u8], rules: &Rules) -> Result<(), Fault> {
+    pub fn parse(&mut self, text: &[u8], rules: &Rules<'_>) -> Result<(), Fault> {
         debug_assert!(text.is_empty() || text.ends_with(b"\n"));
         // a feature takes eight bytes or more in most files, and what is too much is only address space
         self.indices.reserve(text.len() / 8);
@@ -46,7 +49,12 @@ impl Rows {
     }
 
     /// Parses the line that starts at `start` and gives the start of the next.
-    fn parse_line(&mut self, text: &[u8], start: usize, rules: &Rules) -> Result<usize, LineFault> {
+    fn parse_line(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        rules: &Rules<'_>,
+    ) -> Result<usize, LineFault> {
         let rest_of = |from: usize| {
             memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |length| from + length + 1)
         };
@@ -63,7 +71,7 @@ impl Rows {
             _ => {}
         }
         let label_end = token_end(text, at);
-        let label = self.label(&text[at..label_end], at - start)?;
+        let label = self.label(&text[at..label_end], at - start, rules)?;
         at = label_end;
 
         let mut previous = 0u32;
@@ -104,11 +112,14 @@ impl Rows {
         Ok(next)
     }
 
-    fn label(&mut self, text: &[u8], column: usize) -> Result<u32, LineFault> {
+    fn label(&mut self, text: &[u8], column: usize, rules: &Rules<'_>) -> Result<u32, LineFault> {
         if let Some(&known) = self.known.get(text) {
             return Ok(known);
         }
         let value = label_value(text, column)?;
+        if rules.labels.is_some_and(|labels| labels.iter().all(|label| label.value() != value)) {
+            return Err(LineFault::LabelUnknown { text: quote(text) });
+        }
         let place = self.spellings.len() as u32;
         // a label that parsed is ASCII
         self.spellings.push((value, String::from_utf8_lossy(text).into_owned()));

@@ -23,10 +23,11 @@ const MAX_CLASSES: usize = 1 << 24;
 /// assert_eq!(data.labels, [0, 2]);
 /// # Ok::<(), couloir_data::DataError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct ReadOptions {
     classes: Option<usize>,
+    labels: Option<Vec<Label>>,
     features: Option<usize>,
     max_line: usize,
     max_text: u64,
@@ -38,6 +39,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {
             classes: None,
+            labels: None,
             features: None,
             max_line: 64 << 20,
             max_text: 4 << 30,
@@ -51,6 +53,13 @@ impl ReadOptions {
     /// the file, labels must be whole numbers from 1 to this number, or from 0 to one less.
     pub fn classes(mut self, classes: usize) -> Self {
         self.classes = Some(classes);
+        self
+    }
+
+    /// The classes, in this order, for example those of a model; a row with another label is an error.
+    /// [`classes`](Self::classes) is then not looked at.
+    pub fn labels(mut self, labels: Vec<Label>) -> Self {
+        self.labels = Some(labels);
         self
     }
 
@@ -150,7 +159,7 @@ struct Body {
 }
 
 impl Parsed {
-    fn new(piece: &Piece, rules: &Rules, max_text: u64) -> io::Result<Self> {
+    fn new(piece: &Piece, rules: &Rules<'_>, max_text: u64) -> io::Result<Self> {
         if !piece.packed {
             return Ok(Parsed::from_text(&piece.bytes, rules));
         }
@@ -161,7 +170,7 @@ impl Parsed {
         Ok(Parsed::from_text(&text, rules))
     }
 
-    fn from_text(text: &[u8], rules: &Rules) -> Self {
+    fn from_text(text: &[u8], rules: &Rules<'_>) -> Self {
         let size = text.len() as u64;
         let (Some(first), Some(last)) = (memchr::memchr(b'\n', text), memchr::memrchr(b'\n', text))
         else {
@@ -181,7 +190,7 @@ struct Collector<'a> {
     file: &'a Path,
     compression: Compression,
     options: &'a ReadOptions,
-    rules: Rules,
+    rules: Rules<'a>,
     rows: Csr,
     /// Places in `classes`, in order of appearance until the end.
     labels: Vec<u32>,
@@ -201,7 +210,11 @@ impl<'a> Collector<'a> {
             file,
             compression,
             options,
-            rules: Rules { max_line: options.max_line, features: options.features },
+            rules: Rules {
+                max_line: options.max_line,
+                features: options.features,
+                labels: options.labels.as_deref(),
+            },
             rows: Csr::default(),
             labels: Vec::new(),
             classes: Vec::new(),
@@ -346,10 +359,11 @@ impl<'a> Collector<'a> {
             return Err(DataError::Empty { file: self.file.to_owned() });
         }
         let classes = self.final_classes()?;
+        // -0 is 0
         let place: HashMap<u64, u32> = classes
             .iter()
             .zip(0..)
-            .map(|(class, place)| (class.value().to_bits(), place))
+            .map(|(class, place)| ((class.value() + 0.0).to_bits(), place))
             .collect();
         let places: Vec<u32> = self.classes.iter().map(|c| place[&c.value().to_bits()]).collect();
         for label in &mut self.labels {
@@ -365,6 +379,9 @@ impl<'a> Collector<'a> {
 
     /// The classes seen, in order, with those declared but not seen.
     fn final_classes(&self) -> Result<Vec<Label>> {
+        if let Some(labels) = &self.options.labels {
+            return Ok(labels.clone());
+        }
         let mut classes = self.classes.clone();
         classes.sort_by(|a, b| a.value().total_cmp(&b.value()));
         let seen = classes.len();

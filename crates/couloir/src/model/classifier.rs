@@ -139,10 +139,15 @@ impl Classifier {
     /// As [`scores`](Self::scores).
     pub fn probabilities(&self, rows: &SparseMatrix, out: &mut [f64]) -> Result<()> {
         self.scores(rows, out)?;
-        out.par_chunks_mut(CHUNK * self.classes()).for_each(|chunk| {
+        self.scores_to_probabilities(out);
+        Ok(())
+    }
+
+    /// Turns scores, `h` for each of some rows, into probabilities.
+    pub fn scores_to_probabilities(&self, scores: &mut [f64]) {
+        scores.par_chunks_mut(CHUNK * self.classes()).for_each(|chunk| {
             chunk.chunks_exact_mut(self.classes()).for_each(softmax);
         });
-        Ok(())
     }
 
     /// The class of every row, as a place in [`labels`](Self::labels).
@@ -174,7 +179,7 @@ impl Classifier {
     pub fn score_blocks(
         &self,
         rows: &SparseMatrix,
-        mut work: impl FnMut(usize, &[f64]) -> Result<()>,
+        mut work: impl FnMut(usize, &mut [f64]) -> Result<()>,
     ) -> Result<()> {
         self.check_width(rows)?;
         let (n, h) = (rows.rows(), self.classes());

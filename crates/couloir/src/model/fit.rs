@@ -34,6 +34,15 @@ impl std::fmt::Display for Start {
     }
 }
 
+/// A start that is known to be good, for example the solution for a smaller radius; where there is none, [`Start`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Warm {
+    /// A point of [`RobustMulticlass::x_set`].
+    pub x: Option<Vec<f64>>,
+    /// A point of the simplex.
+    pub y: Option<Vec<f64>>,
+}
+
 /// The mean length of a row, `1/n sum_i |a_i|`.
 #[must_use]
 pub fn mean_row_norm(rows: &SparseMatrix) -> f64 {
@@ -272,8 +281,24 @@ impl RobustFit {
         clock: &dyn Clock,
         observer: &mut dyn Observer,
     ) -> Result<Fitted> {
-        self.check()?;
         let began = clock.seconds();
+        let model = self.model(rows, labels, classes)?;
+        let mut fitted = self.run_on(model, Warm::default(), clock, observer)?;
+        fitted.seconds = clock.seconds() - began;
+        Ok(fitted)
+    }
+
+    /// The problem that [`run`](Self::run) solves.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`auto_tau`] and [`RobustMulticlass::new`].
+    pub fn model(
+        &self,
+        rows: SparseMatrix,
+        labels: Vec<u32>,
+        classes: usize,
+    ) -> Result<RobustMulticlass> {
+        self.check()?;
         let tau = match self.tau {
             Some(tau) => tau,
             None => auto_tau(&rows, classes)?,
@@ -287,12 +312,33 @@ impl RobustFit {
             .lambda_n(self.lambda_n)
             .tau(tau)
             .intercept(intercept);
-        let model = RobustMulticlass::new(rows, labels, classes, settings)?;
+        RobustMulticlass::new(rows, labels, classes, settings)
+    }
+
+    /// Solves a problem that [`model`](Self::model) made, from a start of one's own: the radius and all that is the
+    /// problem's are taken from it, the rest from the settings.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), a start outside its set, and what the method reports.
+    pub fn run_on(
+        &self,
+        model: RobustMulticlass,
+        from: Warm,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted> {
+        self.check()?;
+        let began = clock.seconds();
         let x_set = model.x_set()?;
         let mut solve = Solve::new(&model, &x_set, model.y_set())
             .method(self.method.clone().with_seed(self.seed))
             .rules(self.rules(&model));
-        if self.start == Start::Vertex {
+        if let Some(x) = from.x {
+            solve = solve.start_x(x);
+        }
+        if let Some(y) = from.y {
+            solve = solve.start_y(y);
+        } else if self.start == Start::Vertex {
             let mut y = vec![0.0; model.len()];
             y[0] = 1.0;
             solve = solve.start_y(y);
@@ -364,6 +410,12 @@ impl Fitted {
     #[must_use]
     pub fn solution(&self) -> &Solution {
         &self.solution
+    }
+
+    /// The problem and the certified pair, for the next fit.
+    #[must_use]
+    pub fn into_parts(self) -> (RobustMulticlass, Solution) {
+        (self.model, self.solution)
     }
 
     /// How the run went; not over `s`.

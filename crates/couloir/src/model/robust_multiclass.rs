@@ -219,6 +219,16 @@ impl RobustMulticlass {
         })
     }
 
+    /// The same problem over a ball of another radius.
+    ///
+    /// # Errors
+    /// `tau` not positive.
+    pub fn with_tau(mut self, tau: f64) -> Result<Self> {
+        check_positive("tau", tau)?;
+        self.settings.tau = tau;
+        Ok(self)
+    }
+
     /// The set of `X`: the nuclear-norm ball of radius `tau`, of matrices that lie as the settings say.
     ///
     /// # Errors

@@ -1,0 +1,80 @@
+//! `couloir predict`: the label, or the probabilities, of every row.
+
+use crate::files::{Source, check_distinct, check_output, on_threads, write_result};
+use crate::trained::Inputs;
+use anyhow::{Context, Result};
+use couloir::linalg::SparseMatrix;
+use couloir::model::Classifier;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Write to this file in place of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print probabilities: a line with the labels, then a line for every row
+    #[arg(long)]
+    proba: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  couloir predict text.safetensors new.svm -o labels.txt
+  couloir predict text.safetensors new.svm --proba | head";
+
+pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
+    let Options { inputs, output, proba } = options;
+    let source = Source::find(&inputs.data)?;
+    if let Some(path) = output {
+        check_output(path)?;
+        check_distinct(&[
+            ("the model", &inputs.model),
+            ("the data", source.name()),
+            ("--output", path),
+        ])?;
+    }
+    on_threads(inputs.threads, || {
+        let model = inputs.load()?;
+        let rows = inputs.rows(&source, &model)?;
+        // before anything is written: this fails where the probabilities would
+        let classes =
+            model.predict(&rows).with_context(|| format!("{}", source.name().display()))?;
+        write_result(output.as_deref(), out, |out| {
+            if *proba {
+                return write_probabilities(&model, &rows, out);
+            }
+            let labels = model.labels();
+            classes.iter().try_for_each(|&class| writeln!(out, "{}", labels[class as usize]))
+        })
+    })
+}
+
+fn write_probabilities(
+    model: &Classifier,
+    rows: &SparseMatrix,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", model.labels().join(" "))?;
+    let mut result = Ok(());
+    let scored = model.score_blocks(rows, |_, scores| {
+        model.scores_to_probabilities(scores);
+        if result.is_ok() {
+            let mut lines = scores.chunks_exact(model.classes());
+            result = lines.try_for_each(|line| write_line(line, out));
+        }
+        Ok(())
+    });
+    scored.map_err(io::Error::other).and(result)
+}
+
+fn write_line(probabilities: &[f64], out: &mut dyn Write) -> io::Result<()> {
+    for (j, p) in probabilities.iter().enumerate() {
+        // `{:?}` writes small ones with an exponent, `{}` with hundreds of zeros
+        write!(out, "{}{p:?}", if j > 0 { " " } else { "" })?;
+    }
+    writeln!(out)
+}

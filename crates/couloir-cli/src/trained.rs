@@ -1,0 +1,108 @@
+//! A trained model and the data it is used on: what predict and evaluate begin with.
+
+use crate::failure::bad;
+use crate::files::{Limits, Source};
+use crate::values::threads;
+use anyhow::Result;
+use couloir::linalg::SparseMatrix;
+use couloir::model::{Classifier, ModelFileError, ModelLimits};
+use couloir_data::libsvm::ReadOptions;
+use couloir_data::{DataError, Dataset, Label, LineFault};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Inputs {
+    /// Model file, written by `couloir fit` or `couloir path`
+    pub model: PathBuf,
+    /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, or a data set that was fetched by name
+    pub data: PathBuf,
+    /// Threads; the results are the same for any number [default: one per processor]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+impl Inputs {
+    /// The model.
+    pub fn load(&self) -> Result<Classifier> {
+        // weights lie in memory twice when they are used
+        let limits = ModelLimits::default().bytes(self.limits.memory() / 2);
+        Classifier::load(&self.model, &limits).map_err(|error| match error {
+            ModelFileError::TooLarge { what: "the file", .. } => {
+                bad(format!("{error} (half of --max-memory)"))
+            }
+            other => other.into(),
+        })
+    }
+
+    /// The rows of the data, whatever their labels.
+    pub fn rows(&self, source: &Source, model: &Classifier) -> Result<SparseMatrix> {
+        Ok(self.read(source, model, self.limits.read_options(None))?.take_matrix()?)
+    }
+
+    /// The rows of the data and their classes, as the model numbers them.
+    pub fn labelled(
+        &self,
+        source: &Source,
+        model: &Classifier,
+    ) -> Result<(SparseMatrix, Vec<u32>)> {
+        let options = self.limits.read_options(None).labels(numbers(&self.model, model)?);
+        let mut data = self.read(source, model, options)?;
+        let labels = std::mem::take(&mut data.labels);
+        Ok((data.take_matrix()?, labels))
+    }
+
+    fn read(&self, source: &Source, model: &Classifier, options: ReadOptions) -> Result<Dataset> {
+        let name = self.model.display();
+        source.read(&options.features(model.features())).map_err(|error| {
+            let Some(DataError::Line { file, line, fault }) = error.downcast_ref() else {
+                return error;
+            };
+            let at = format!("{}:{line}", file.display());
+            match fault {
+                LineFault::BeyondFeatures { index, features } => bad(format!(
+                    "{at}: index {index}, but the model {name} has only {features} features; leave out what \
+                     it was not trained on"
+                )),
+                LineFault::LabelUnknown { text } => bad(format!(
+                    "{at}: the label `{text}` is no class of the model {name}, which has {}; leave out such rows",
+                    some(model.labels())
+                )),
+                _ => error,
+            }
+        })
+    }
+}
+
+/// The labels as LIBSVM files have them: numbers, each once.
+fn numbers(file: &Path, model: &Classifier) -> Result<Vec<Label>> {
+    let file = file.display();
+    let mut numbers: Vec<Label> = Vec::new();
+    for label in model.labels() {
+        match Label::parse(label) {
+            None => {
+                return Err(bad(format!(
+                    "{file}: its label `{label}` is no number, as labels of data are"
+                )));
+            }
+            Some(number) => numbers.push(number),
+        }
+    }
+    let mut order: Vec<&Label> = numbers.iter().collect();
+    order.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    if let Some(pair) = order.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(bad(format!(
+            "{file}: its labels `{}` and `{}` are the same",
+            pair[0], pair[1]
+        )));
+    }
+    Ok(numbers)
+}
+
+/// A few labels, for a message.
+fn some(labels: &[String]) -> String {
+    const MANY: usize = 8;
+    let more = if labels.len() > MANY { ", ..." } else { "" };
+    format!("{}{more}", labels[..labels.len().min(MANY)].join(", "))
+}

@@ -1,0 +1,272 @@
+//! How good a classifier is on labelled rows.
+
+use super::Classifier;
+use super::classifier::largest;
+use crate::error::{Error, Result, check_finite, check_len};
+use crate::linalg::{SparseMatrix, softmax_losses};
+use crate::sliding::pairwise::accurate_sum;
+
+/// What a classifier does on some labelled rows.
+///
+/// With `t_j` rows of class `j` of which `c_j` are predicted so, and `p_j` rows predicted as `j` in all:
+///
+/// ```text
+/// accuracy   sum_j c_j / n
+/// recall     c_j / t_j
+/// macro F1   the mean of F1_j = 2 c_j / (t_j + p_j) over the classes with t_j + p_j > 0
+/// loss       l_i = log sum_j exp(s_ij) - s_i,label
+/// CVaR       (1 / alpha n) (sum of the floor(alpha n) largest l_i + (alpha n - floor(alpha n)) times the next one)
+///            = min over t of t + 1/(alpha n) sum_i max(0, l_i - t),   alpha = 10 %
+/// ```
+///
+/// With fewer than ten rows CVaR is the largest loss.
+///
+/// ```
+/// use couloir::model::Measures;
+///
+/// // three rows, two classes; the last row is wrong
+/// let scores = [2.0, 0.0, 0.0, 2.0, 2.0, 0.0];
+/// let m = Measures::from_scores(&scores, &[0, 1, 1], 2)?;
+/// assert_eq!(m.recall, [Some(1.0), Some(0.5)]);
+/// assert_eq!((m.worst_class, m.worst_recall), (1, 0.5));
+/// assert!((m.macro_f1 - 2.0 / 3.0).abs() < 1e-15);
+/// assert!((m.cvar - 2.0 - (-2f64).exp().ln_1p()).abs() < 1e-15);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measures {
+    /// `n`.
+    pub rows: usize,
+    /// `t_j`: the rows of every class.
+    pub class_rows: Vec<usize>,
+    /// The share of rows that are right.
+    pub accuracy: f64,
+    /// For every class the share of its rows that are right; none for a class without rows.
+    pub recall: Vec<Option<f64>>,
+    /// The class with the least recall, the first if several have it.
+    pub worst_class: usize,
+    /// Its recall.
+    pub worst_recall: f64,
+    /// The mean F1 of the classes that rows have or are given.
+    pub macro_f1: f64,
+    /// The mean of the losses.
+    pub mean_loss: f64,
+    /// The mean of the largest tenth of the losses.
+    pub cvar: f64,
+}
+
+impl Measures {
+    /// The share of rows that [`cvar`](Self::cvar) is about.
+    pub const TAIL: f64 = 0.1;
+
+    /// The measures of rows with `classes` scores each and labels numbered from 0.
+    ///
+    /// # Errors
+    /// No rows, lengths that disagree, labels that are not below `classes`, scores that are not finite.
+    pub fn from_scores(scores: &[f64], labels: &[u32], classes: usize) -> Result<Self> {
+        let mut tally = Tally::new(classes, labels.len());
+        tally.add(scores, labels)?;
+        tally.measures()
+    }
+}
+
+impl Classifier {
+    /// The measures on rows with these labels (places in [`labels`](Self::labels)). Holds the scores of some rows
+    /// at a time only.
+    ///
+    /// # Errors
+    /// As [`scores`](Self::scores), and as [`Measures::from_scores`].
+    pub fn measures(&self, rows: &SparseMatrix, labels: &[u32]) -> Result<Measures> {
+        check_len("labels", rows.rows(), labels.len())?;
+        let h = self.classes();
+        let mut tally = Tally::new(h, labels.len());
+        self.score_blocks(rows, |first, scores| {
+            tally.add(scores, &labels[first..first + scores.len() / h])
+        })?;
+        tally.measures()
+    }
+}
+
+/// The mean of the `share` largest values, the last of which may count in part.
+fn mean_of_largest(values: &mut [f64], share: f64) -> f64 {
+    let count = (share * values.len() as f64).max(1.0);
+    let whole = (count as usize).min(values.len());
+    // continuous in `count`: whether rounding puts it on this or that side of a whole number does not matter
+    let part = if whole < values.len() { count - whole as f64 } else { 0.0 };
+    values.sort_unstable_by(|a, b| b.total_cmp(a));
+    let next = if part > 0.0 { part * values[whole] } else { 0.0 };
+    accurate_sum(values[..whole].iter().copied().chain([next])) / (whole as f64 + part)
+}
+
+/// What the measures are made of, row by row.
+struct Tally {
+    /// Rows of every class, rows given to it, rows rightly so.
+    rows: Vec<usize>,
+    given: Vec<usize>,
+    right: Vec<usize>,
+    losses: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+impl Tally {
+    fn new(classes: usize, rows: usize) -> Self {
+        let count = || vec![0; classes];
+        let losses = Vec::with_capacity(rows);
+        Tally { rows: count(), given: count(), right: count(), losses, slopes: Vec::new() }
+    }
+
+    fn add(&mut self, scores: &[f64], labels: &[u32]) -> Result<()> {
+        let h = self.rows.len();
+        check_len("scores", labels.len() * h, scores.len())?;
+        check_finite("scores", scores)?;
+        if let Some(i) = labels.iter().position(|&b| b as usize >= h) {
+            let why = format!("label {i} is {}; there are {h} classes", labels[i]);
+            return Err(Error::Setting { name: "labels", why });
+        }
+        for (scores, &label) in scores.chunks_exact(h).zip(labels) {
+            let given = largest(scores);
+            self.rows[label as usize] += 1;
+            self.given[given as usize] += 1;
+            self.right[label as usize] += usize::from(given == label);
+        }
+        let before = self.losses.len();
+        self.losses.resize(before + labels.len(), 0.0);
+        self.slopes.resize(scores.len(), 0.0);
+        softmax_losses(scores, labels, h, &mut self.losses[before..], &mut self.slopes);
+        Ok(())
+    }
+
+    fn measures(mut self) -> Result<Measures> {
+        let n = self.losses.len();
+        if n == 0 {
+            return Err(Error::EmptySet { why: "no rows to measure on".to_owned() });
+        }
+        let classes = 0..self.rows.len();
+        let share = |part: usize, of: usize| (of > 0).then(|| part as f64 / of as f64);
+        let recall: Vec<Option<f64>> =
+            classes.clone().map(|j| share(self.right[j], self.rows[j])).collect();
+        let (mut worst_class, mut worst_recall) = (0, f64::INFINITY);
+        for (j, recall) in recall.iter().enumerate() {
+            if let Some(recall) = recall.filter(|&r| r < worst_recall) {
+                (worst_class, worst_recall) = (j, recall);
+            }
+        }
+        let f1: Vec<f64> = classes
+            .filter_map(|j| share(2 * self.right[j], self.rows[j] + self.given[j]))
+            .collect();
+        Ok(Measures {
+            rows: n,
+            accuracy: self.right.iter().sum::<usize>() as f64 / n as f64,
+            recall,
+            worst_class,
+            worst_recall,
+            macro_f1: accurate_sum(f1.iter().copied()) / f1.len() as f64,
+            mean_loss: accurate_sum(self.losses.iter().copied()) / n as f64,
+            cvar: mean_of_largest(&mut self.losses, Measures::TAIL),
+            class_rows: self.rows,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+    use std::collections::BTreeMap;
+
+    fn random(n: usize, h: usize, seed: u64) -> (Vec<f64>, Vec<u32>) {
+        let mut draw = Streams::new(seed).stream("measures");
+        let scores = (0..n * h).map(|_| draw.below(2000) as f64 / 250.0 - 4.0).collect();
+        // the last class has no rows
+        let labels = (0..n).map(|_| draw.below(h as u64 - 1) as u32).collect();
+        (scores, labels)
+    }
+
+    #[test]
+    fn measures_are_what_their_definitions_say() {
+        for (n, h) in [(1, 2), (7, 3), (10, 2), (99, 4), (1000, 21)] {
+            let (scores, labels) = random(n, h, n as u64);
+            let m = Measures::from_scores(&scores, &labels, h).expect("measures");
+            let given: Vec<usize> = scores
+                .chunks(h)
+                .map(|s| {
+                    let top = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    s.iter().position(|v| *v == top).expect("a largest")
+                })
+                .collect();
+            let count = |which: &dyn Fn(usize) -> bool| (0..n).filter(|&i| which(i)).count() as f64;
+            let of = |i: usize| labels[i] as usize;
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-13 * (1.0 + b.abs());
+            assert!(close(m.accuracy, count(&|i| given[i] == of(i)) / n as f64));
+            let (mut f1, mut worst) = (Vec::new(), (f64::INFINITY, 0));
+            for j in 0..h {
+                let right = count(&|i| given[i] == j && of(i) == j);
+                let (there, told) = (count(&|i| of(i) == j), count(&|i| given[i] == j));
+                assert_eq!(m.class_rows[j] as f64, there);
+                if there > 0.0 {
+                    let recall = right / there;
+                    assert!(m.recall[j].is_some_and(|r| close(r, recall)));
+                    worst = if recall < worst.0 { (recall, j) } else { worst };
+                } else {
+                    assert_eq!(m.recall[j], None);
+                }
+                if there + told > 0.0 {
+                    // through precision and recall where both are there
+                    let (p, r) = (right / told.max(1.0), right / there.max(1.0));
+                    f1.push(if right > 0.0 { 2.0 * p * r / (p + r) } else { 0.0 });
+                }
+            }
+            assert_eq!((m.worst_recall, m.worst_class), worst);
+            assert!(close(m.macro_f1, f1.iter().sum::<f64>() / f1.len() as f64));
+            let losses: Vec<f64> = scores
+                .chunks(h)
+                .zip(&labels)
+                .map(|(s, &b)| s.iter().map(|v| v.exp()).sum::<f64>().ln() - s[b as usize])
+                .collect();
+            assert!(close(m.mean_loss, losses.iter().sum::<f64>() / n as f64));
+            // the minimum over t is at one of the losses
+            let tail = |t: f64| {
+                let above: f64 = losses.iter().map(|l| (l - t).max(0.0)).sum();
+                t + above / (0.1 * n as f64)
+            };
+            let cvar = losses.iter().map(|&t| tail(t)).fold(f64::INFINITY, f64::min);
+            assert!(close(m.cvar, cvar), "{n}: {} {cvar}", m.cvar);
+        }
+    }
+
+    #[test]
+    fn a_fraction_of_a_row_counts_as_such() {
+        // a quarter of ten rows: 10 + 9 + half of 8, over 2.5
+        let mut values: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(mean_of_largest(&mut values, 0.25), 23.0 / 2.5);
+        assert_eq!(mean_of_largest(&mut values, 1.0), 5.5);
+        assert_eq!(mean_of_largest(&mut values, 0.01), 10.0);
+    }
+
+    #[test]
+    fn a_classifier_measures_in_blocks_what_its_scores_say_at_once() {
+        let (n, h, d) = (900, 3000, 3);
+        let labels = (0..h).map(|j| j.to_string()).collect();
+        let weights = (0..h * d).map(|i| (0.7 * i as f64).sin()).collect();
+        let c = Classifier::new(labels, d, weights, None, BTreeMap::new()).expect("a classifier");
+        let values = (0..n * d).map(|i| (0.3 * i as f64).cos()).collect();
+        let indices = (0..n * d).map(|i| (i % d) as u32).collect();
+        let starts = (0..=n).map(|i| i * d).collect();
+        let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
+        let labels: Vec<u32> = (0..n as u32).collect();
+        let mut scores = vec![0.0; n * h];
+        c.scores(&rows, &mut scores).expect("scores");
+        let at_once = Measures::from_scores(&scores, &labels, h).expect("measures");
+        assert_eq!(c.measures(&rows, &labels), Ok(at_once));
+        assert!(c.measures(&rows, &labels[1..]).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_refused() {
+        assert!(Measures::from_scores(&[], &[], 2).is_err());
+        assert!(Measures::from_scores(&[1.0, 2.0], &[2], 2).is_err());
+        assert!(Measures::from_scores(&[1.0], &[0], 2).is_err());
+        assert!(Measures::from_scores(&[1.0, f64::NAN], &[0], 2).is_err());
+    }
+}
