@@ -82,16 +82,16 @@ pub struct Generate {
     #[arg(long, value_name = "H", default_value_t = 8)]
     classes: usize,
     /// Mean number of nonzeros in a row [default: 80, or a quarter of the features]
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
     density: Option<f64>,
     /// Mean share of words that tell the class, 0 to 1: how easy the data is
-    #[arg(long, value_name = "SHARE", default_value_t = 0.3, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3, allow_hyphen_values = true)]
     topic: f64,
     /// Share of rows with a wrong label, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, allow_hyphen_values = true)]
     label_noise: f64,
     /// Class c has a size in proportion to 1/c^E: 0 for equal classes, 1 for Zipf
-    #[arg(long, value_name = "E", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", default_value_t = 0.0, allow_hyphen_values = true)]
     imbalance: f64,
     /// Everything random follows from this
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -100,7 +100,7 @@ pub struct Generate {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Threads [default: one per processor]
-    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
     threads: Option<usize>,
     #[command(flatten)]
     limits: Limits,

@@ -69,7 +69,11 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
     }
-    say(&one_line(&error.render().to_string()));
+    let mut line = one_line(&error.render().to_string());
+    if !line.contains("; tip: ") && error.kind() != clap::error::ErrorKind::ValueValidation {
+        line.push_str("; --help tells what there is");
+    }
+    say(&line);
     ExitCode::from(2)
 }
 

@@ -4,7 +4,7 @@ use crate::failure::bad;
 use crate::files::{Limits, Source, check_distinct, check_output, on_threads};
 use crate::progress::Progress;
 use crate::report::{Report, trace_line};
-use crate::values::{positive, show, threads};
+use crate::values::{count, positive, show, threads};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use couloir::model::{DEFAULT_TOL, Fitted, RobustFit, Scaling, Start};
@@ -36,10 +36,10 @@ pub struct Options {
     #[arg(long, value_name = "NAME", value_enum, default_value = "dro", help_heading = "Problem")]
     objective: Objective,
     /// Radius of the nuclear-norm ball [default: sqrt(n h) / mean row norm]
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true, help_heading = "Problem")]
+    #[arg(long, value_name = "T", value_parser = positive, allow_hyphen_values = true, help_heading = "Problem")]
     tau: Option<f64>,
     /// lambda times n: how dear it is to reweight rows
-    #[arg(long, value_name = "V", value_parser = positive, allow_negative_numbers = true, default_value = "1", help_heading = "Problem")]
+    #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true, default_value = "1", help_heading = "Problem")]
     lambda_n: f64,
     /// Number of classes, when the file lacks rows of some [default: the labels seen]
     #[arg(long, value_name = "H", help_heading = "Problem")]
@@ -78,20 +78,20 @@ pub struct Options {
     #[arg(long, value_name = "S", default_value_t = 0, help_heading = "Method")]
     seed: u64,
     /// Threads; the results are the same for any number [default: one per processor]
-    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true, help_heading = "Method")]
     threads: Option<usize>,
 
     /// Stop when the certified gap, in units of the loss, is at most this
-    #[arg(long, value_name = "G", value_parser = positive, allow_negative_numbers = true, default_value_t = DEFAULT_TOL, help_heading = "Limits")]
+    #[arg(long, value_name = "G", value_parser = positive, allow_hyphen_values = true, default_value_t = DEFAULT_TOL, help_heading = "Limits")]
     tol: f64,
     /// Stop after this many seconds of the method's own work
-    #[arg(long, value_name = "S", value_parser = positive, allow_negative_numbers = true, help_heading = "Limits")]
+    #[arg(long, value_name = "S", value_parser = positive, allow_hyphen_values = true, help_heading = "Limits")]
     max_time: Option<f64>,
     /// Stop after this many full gradients
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "Limits")]
     max_grads: Option<u64>,
     /// Stop after this many iterations (of svre: batches)
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 10_000, help_heading = "Limits")]
+    #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true, default_value_t = 10_000, help_heading = "Limits")]
     max_iters: u64,
     #[command(flatten)]
     limits: Limits,
@@ -231,8 +231,19 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
 fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Report, Fitted)> {
     let file = source.name();
     let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
+    if let Some(classes) = options.classes {
+        // each has a label and a place, before anything is known of the file
+        let bytes = (classes as u64).saturating_mul(128);
+        options.limits.check(&format!("{classes} classes"), bytes, "declare fewer")?;
+    }
     let mut data = source.read(&options.limits.read_options(options.classes))?;
     data.check_trainable(file)?;
+    if data.nonzeros() == 0 {
+        let file = file.display();
+        return Err(bad(format!(
+            "{file}: no row has a feature; expected lines like `1 3:0.5 7:1`"
+        )));
+    }
     let (n, d, h) = (data.len(), data.features, data.classes.len());
     let entries = data.nonzeros();
     options.limits.check(

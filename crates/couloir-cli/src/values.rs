@@ -9,6 +9,14 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A whole number above zero.
+pub fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("it must be a whole number above zero".to_owned()),
+    }
+}
+
 /// A number of threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     const MOST: usize = 4096;
@@ -49,8 +57,10 @@ pub fn show_bytes(bytes: u64) -> String {
 
 /// A number for people: four digits that matter.
 pub fn show(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e5).contains(&value.abs()) {
-        let digits = (3 - value.abs().max(1e-3).log10().floor() as i32).clamp(0, 6);
+    if value == 0.0 {
+        "0".to_owned()
+    } else if (1e-3..1e5).contains(&value.abs()) {
+        let digits = (3 - value.abs().log10().floor() as i32).max(0);
         format!("{value:.*}", digits as usize)
     } else {
         format!("{value:.3e}")
@@ -94,7 +104,7 @@ mod tests {
     fn numbers_are_shown_with_four_digits() {
         assert_eq!(
             [0.0, 0.012345, 1.0, 564.5321, 1e-7, 12345678.0].map(show),
-            ["0.000000", "0.01235", "1.000", "564.5", "1.000e-7", "1.235e7"]
+            ["0", "0.01235", "1.000", "564.5", "1.000e-7", "1.235e7"]
         );
     }
 }

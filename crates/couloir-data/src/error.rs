@@ -196,19 +196,21 @@ impl DataError {
 #[non_exhaustive]
 pub enum LineFault {
     /// The label is not a number.
-    #[error("the label `{text}` is not a number")]
+    #[error("the label `{text}` is not a number; number the classes")]
     Label {
         /// The label.
         text: String,
     },
     /// Several labels.
-    #[error("several labels `{text}`: data with more than one label per row is not supported")]
+    #[error(
+        "several labels `{text}`: data with more than one label per row is not supported; keep one"
+    )]
     ManyLabels {
         /// The label.
         text: String,
     },
     /// The label is NaN or infinite.
-    #[error("the label `{text}` is not finite")]
+    #[error("the label `{text}` is not finite; number the classes")]
     LabelNotFinite {
         /// The label.
         text: String,
@@ -258,13 +260,13 @@ pub enum LineFault {
         index: u32,
     },
     /// An index that does not fit.
-    #[error("the index in `{text}` is larger than 4294967295")]
+    #[error("the index in `{text}` is larger than 4294967295; renumber the features")]
     IndexTooLarge {
         /// The feature.
         text: String,
     },
     /// An index that is not a number.
-    #[error("the index in `{text}` is not a whole number")]
+    #[error("the index in `{text}` is not a whole number; a feature is `index:value`")]
     Index {
         /// The feature.
         text: String,
@@ -278,7 +280,7 @@ pub enum LineFault {
         features: usize,
     },
     /// `:value`.
-    #[error("no index before the colon in `{text}`")]
+    #[error("no index before the colon in `{text}`; a feature is `index:value`")]
     MissingIndex {
         /// The feature.
         text: String,
@@ -296,7 +298,7 @@ pub enum LineFault {
         text: String,
     },
     /// The value is not a number.
-    #[error("the value in `{text}` is not a number")]
+    #[error("the value in `{text}` is not a number; a feature is `index:value`")]
     Value {
         /// The feature.
         text: String,
@@ -317,7 +319,7 @@ pub enum LineFault {
     #[error("byte-order mark; save the file as plain ASCII or UTF-8 without one")]
     ByteOrderMark,
     /// Not text at all.
-    #[error("byte 0x{byte:02x} in column {column}: this is not a text file")]
+    #[error("byte 0x{byte:02x} in column {column}: this is not a text file; name a LIBSVM file")]
     Binary {
         /// The byte.
         byte: u8,

@@ -249,7 +249,9 @@ impl RobustFit {
         // by rows and by columns, a number and a place for each entry; both twice where they are copied
         let copied = self.intercept || matches!(self.method, Method::Mpscgs(_));
         let sparse = entries * if copied { 52 } else { 32 } + 16 * (n + d);
-        let small = 8 * (24 * n + 8 * h * h + 8 * d);
+        // Gram matrices of the smaller side, where it is small
+        let side = h.min(d).min(512);
+        let small = 8 * (24 * n + 8 * side * side + 8 * d);
         let bytes = 8 * (points * h * d + images * n * h) + sparse + small;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }

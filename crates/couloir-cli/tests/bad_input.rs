@@ -1,0 +1,184 @@
+//! Bad input is one line on standard error and exit code 2, nothing is written, and docs/bad-input.md
+//! says so word for word.
+
+mod common;
+
+use common::{couloir, files, text};
+use std::io::Read;
+use std::path::Path;
+
+struct Case {
+    name: &'static str,
+    /// What follows `couloir fit`, or all of it where it begins with another command.
+    arguments: &'static str,
+    /// What is in the file that the arguments name; none if there is no such file.
+    content: Option<Vec<u8>>,
+}
+
+fn case(name: &'static str, arguments: &'static str, content: impl AsRef<[u8]>) -> Case {
+    Case { name, arguments, content: Some(content.as_ref().to_vec()) }
+}
+
+const GOOD: &str = "1 1:0.5 3:1\n2 2:1\n";
+
+/// A good line and then this one.
+fn second(name: &'static str, line: &str) -> Case {
+    case(name, "bad.svm", format!("1 1:0.5\n{line}\n2 1:1\n"))
+}
+
+fn cases() -> Vec<Case> {
+    let long: String = (0..20_000).map(|i| format!("{} {}:0.5\n", i % 3, 1 + i % 77)).collect();
+    let (mut bz2, mut gz) = (Vec::new(), Vec::new());
+    bzip2::read::BzEncoder::new(long.as_bytes(), bzip2::Compression::new(1))
+        .read_to_end(&mut bz2)
+        .expect("packing");
+    flate2::read::GzEncoder::new(long.as_bytes(), flate2::Compression::fast())
+        .read_to_end(&mut gz)
+        .expect("packing");
+    let (half_bz2, half_gz) = (&bz2[..bz2.len() / 2], &gz[..gz.len() / 2]);
+    let mut damaged = bz2.clone();
+    damaged[bz2.len() / 2] ^= 0x55;
+    vec![
+        Case { name: "missing file", arguments: "bad.svm", content: None },
+        Case { name: "a directory", arguments: ".", content: None },
+        Case { name: "a data set that was not fetched", arguments: "sector.scale", content: None },
+        case("empty file", "bad.svm", ""),
+        case("only comments", "bad.svm", "# nothing\n\n"),
+        case("one class only", "bad.svm", "7 1:1\n7 2:1\n"),
+        case("no features", "bad.svm", "1\n2\n"),
+        second("label not a number", "cat 1:1"),
+        second("several labels", "1,2 1:1"),
+        second("label not finite", "nan 1:1"),
+        second("no label", "1:1 2:1"),
+        second("index 0", "1 0:1"),
+        second("negative index", "1 -3:1"),
+        second("index not increasing", "1 5:1 3:1"),
+        second("duplicate index", "1 5:1 5:2"),
+        second("index beyond u32", "1 4294967296:1"),
+        second("index not a number", "1 x:1"),
+        second("two colons", "1 1:1:1"),
+        second("missing value", "1 3: 4:1"),
+        second("missing index", "1 :1"),
+        second("value not a number", "1 3:x"),
+        second("value NaN", "1 3:NaN"),
+        second("value inf", "1 3:inf"),
+        second("value 1e999", "1 3:1e999"),
+        case("byte-order mark", "bad.svm", "\u{feff}1 1:1\n2 1:1\n"),
+        case("binary junk", "bad.svm", b"\x7fELF\x02\x01\x01\0\0"),
+        case("truncated .bz2", "bad.bz2", half_bz2),
+        case("truncated .gz", "bad.gz", half_gz),
+        case("damaged .bz2", "bad.bz2", &damaged),
+        case("another packing", "bad.xz", b"\xfd7zXZ\0\0\0"),
+        case("line of 100 MB", "bad.svm", vec![b'1'; 100 << 20]),
+        case("--tau negative", "good.svm --tau -1", GOOD),
+        case("--tau 0", "good.svm --tau 0", GOOD),
+        case("--tau NaN", "good.svm --tau NaN", GOOD),
+        case("--lambda-n 0", "good.svm --lambda-n 0", GOOD),
+        case("--lambda-n negative", "good.svm --lambda-n -0.5", GOOD),
+        case("--tol 0", "good.svm --tol 0", GOOD),
+        case("--tol negative", "good.svm --tol -1e-3", GOOD),
+        case("--max-time 0", "good.svm --max-time 0", GOOD),
+        case("--max-grads 0", "good.svm --max-grads 0", GOOD),
+        case("--threads 0", "good.svm --threads 0", GOOD),
+        case("--classes below the labels seen", "good.svm --classes 1", GOOD),
+        case("--classes that have no names", "good.svm --classes 4", "1 1:1\n7 1:1\n"),
+        case("unknown method", "good.svm --method mpcg", GOOD),
+        case("a method for other sets", "good.svm --method spafw", GOOD),
+        case("a schedule for nothing", "good.svm --method spfw --schedule printed", GOOD),
+        case("an inner solve for nothing", "good.svm --method spfw --inner exact", GOOD),
+        case("unknown option", "good.svm --thread 2", GOOD),
+        case("h*d beyond memory", "bad.svm --max-memory 1G", "1 4294967295:1\n2 1:1\n"),
+        case("more classes than memory", "good.svm --classes 16777216 --max-memory 1G", GOOD),
+        case("model into a missing folder", "good.svm -o no/model", GOOD),
+        case("model into a directory", "good.svm -o .", GOOD),
+        case("model over the data", "good.svm -o ./good.svm", GOOD),
+        case("unknown data set", "data fetch news2", GOOD),
+        case("generated data out of range", "data generate --density 0", GOOD),
+        case(
+            "generated data beyond memory",
+            "data generate --rows 4000000000 --max-memory 1G",
+            GOOD,
+        ),
+        case("generated data into a missing folder", "data generate -o no/data.svm", GOOD),
+        case("unknown command", "fti good.svm", GOOD),
+    ]
+}
+
+/// Runs a case in a folder of its own; gives what it printed after `couloir: `.
+fn run(case: &Case) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut words: Vec<&str> = case.arguments.split(' ').collect();
+    let is_fit = !matches!(words[0], "data" | "fti");
+    if let Some(content) = &case.content {
+        let name = if is_fit { words[0] } else { "good.svm" };
+        std::fs::write(folder.path().join(name), content).expect("writing");
+    }
+    if is_fit {
+        words.insert(0, "fit");
+        words.extend(["--trace", "trace.jsonl", "--json"]);
+        if !words.contains(&"-o") {
+            words.extend(["-o", "model.safetensors"]);
+        }
+    }
+    let before = files(folder.path());
+    let done = couloir(folder.path())
+        .args(&words)
+        .env("XDG_CACHE_HOME", folder.path())
+        .env("HOME", folder.path())
+        .assert()
+        .code(2);
+    let (out, err) = (text(&done.get_output().stdout), text(&done.get_output().stderr));
+    assert_eq!(out, "", "{}", case.name);
+    assert_eq!(files(folder.path()), before, "{}: something was written", case.name);
+    if let Some(content) = &case.content {
+        let name = if is_fit { words[1] } else { "good.svm" };
+        let now = std::fs::read(folder.path().join(name)).expect("the file");
+        assert!(&now == content, "{}: the data was changed", case.name);
+    }
+    assert!(err.ends_with('\n') && err.lines().count() == 1, "{}: {err}", case.name);
+    err.trim_end().strip_prefix("couloir: ").expect("the command's name").to_owned()
+}
+
+#[test]
+fn every_case_is_one_line_with_code_2_and_stands_in_the_docs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bad-input.md");
+    let docs = std::fs::read_to_string(path).unwrap_or_default();
+    let mut missing = Vec::new();
+    for case in cases() {
+        let message = run(&case);
+        let about_file = case.arguments.starts_with("bad.");
+        if about_file {
+            let file = case.arguments.split(' ').next().unwrap_or_default();
+            assert!(message.starts_with(file), "{}: {message}", case.name);
+        }
+        if case.content.as_ref().is_some_and(|c| c.starts_with(b"1 1:0.5\n")) && about_file {
+            assert!(message.starts_with("bad.svm:2: "), "{}: {message}", case.name);
+        }
+        let plain = |cell: &str| cell.replace('|', "\\|").replace('<', "\\<");
+        let row = format!("| {} | `{}` | {} |", case.name, case.arguments, plain(&message));
+        if !docs.lines().any(|line| line == row) {
+            missing.push(row);
+        }
+    }
+    assert!(missing.is_empty(), "docs/bad-input.md lacks these rows:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn data_too_large_for_the_machine_is_refused_with_the_estimate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("wide.svm"), "1 4294967295:1\n2 1:1\n").expect("writing");
+    let done = couloir(folder.path()).args(["fit", "wide.svm"]).assert().code(2);
+    let err = text(&done.get_output().stderr);
+    assert!(err.contains("4294967295 features and 2 classes would take about 1.6 TiB"), "{err}");
+    assert!(err.contains("are free") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn a_digest_that_differs_is_a_failure_but_no_bad_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("rcv1_train.multiclass.bz2"), "not it").expect("writing");
+    let fetch = ["data", "fetch", "rcv1.multiclass", "--dir", "."];
+    let done = couloir(folder.path()).args(fetch).assert().code(1);
+    let err = text(&done.get_output().stderr);
+    assert!(err.contains("79691e3f974aa6a08d5e3116c61aff8") && err.lines().count() == 1, "{err}");
+}
