@@ -116,3 +116,95 @@ fn the_output_file_has_what_would_have_been_printed_on_any_number_of_threads() {
     }
     assert_eq!(files(folder), ["model", "out.txt", "train.svm"]);
 }
+
+#[test]
+fn a_path_shows_every_radius_chooses_the_best_and_trains_what_fit_would() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    generate(folder, "train.svm");
+    let path = ["path", "train.svm", "--quiet", "--points", "4", "--ratio", "3"];
+    let told = json(folder, &[&path[..], &["--json", "-o", "model"]].concat());
+    let steps = told["steps"].as_array().expect("steps");
+    let number = |v: &Value| v.as_f64().expect("a number");
+    assert_eq!(
+        (steps.len(), &told["validation_rows"], &told["train_rows"]),
+        (4, &60.into(), &240.into())
+    );
+    for pair in steps.windows(2) {
+        assert!((number(&pair[1]["tau"]) / number(&pair[0]["tau"]) - 3.0).abs() < 1e-12);
+    }
+    for step in steps {
+        assert_eq!(step["status"], "solved", "{step}");
+        for name in ["worst_recall", "macro_f1", "mean_loss", "cvar_10", "seconds"] {
+            assert!(number(&step[name]) >= 0.0, "{name}");
+        }
+        assert!(step["grads"].as_u64() > Some(0) && step["rank"].as_u64() > Some(0));
+    }
+    let accuracies: Vec<f64> = steps.iter().map(|s| number(&s["accuracy"])).collect();
+    let best = accuracies.iter().copied().fold(0.0, f64::max);
+    let chosen = accuracies.iter().position(|&a| a == best).expect("a best");
+    assert_eq!(told["chosen"], chosen);
+    assert_eq!(told["tau"], steps[chosen]["tau"]);
+
+    let tau = number(&told["tau"]).to_string();
+    run(folder, &["fit", "train.svm", "--quiet", "--tau", &tau, "-o", "same"]);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("a model");
+    assert!(read("model") == read("same"));
+    assert_eq!(told["fit"]["n"], 300);
+    assert!(json(folder, &["evaluate", "model", "train.svm", "--json"])["accuracy"].is_number());
+
+    let table = run(folder, &path);
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(rows.len(), 5, "{table}");
+    assert!(
+        rows[chosen + 1].contains("chosen") && table.matches("| chosen |").count() == 1,
+        "{table}"
+    );
+    assert!(table.contains(&format!("couloir fit train.svm --tau {tau}")), "{table}");
+    assert_eq!(files(folder), ["model", "same", "train.svm"]);
+}
+
+#[test]
+fn the_seed_and_nothing_else_decides_which_rows_a_path_holds_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    generate(folder, "train.svm");
+    let losses = |more: &[&str]| {
+        let path = ["path", "train.svm", "--quiet", "--json", "--points", "2", "--by", "loss"];
+        let told = json(folder, &[&path[..], more].concat());
+        let steps = told["steps"].as_array().expect("steps").clone();
+        steps.iter().map(|s| s["mean_loss"].to_string()).collect::<Vec<_>>()
+    };
+    let first = losses(&["--threads", "1"]);
+    assert_eq!(first, losses(&["--threads", "2"]));
+    assert_ne!(first, losses(&["--seed", "9"]));
+    assert_ne!(first, losses(&["--validation", "0.4"]));
+}
+
+#[test]
+fn bad_paths_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    generate(folder, "train.svm");
+    std::fs::write(folder.join("few.svm"), "1 1:1\n2 2:1\n").expect("a file");
+    for (arguments, says) in [
+        (&["train.svm", "--points", "0"][..], "--points"),
+        (&["train.svm", "--ratio", "1"], "--ratio"),
+        (&["train.svm", "--ratio", "-2"], "--ratio"),
+        (&["train.svm", "--validation", "1"], "--validation"),
+        (&["train.svm", "--validation", "NaN"], "--validation"),
+        (&["train.svm", "--tau", "0"], "--tau"),
+        (&["train.svm", "--by", "luck"], "--by"),
+        (&["train.svm", "--points", "900", "--ratio", "10"], "grid"),
+        (&["few.svm"], "few.svm: setting validation: 0.2 of 2 rows are none"),
+        (&["missing.svm"], "missing.svm: no such file"),
+        (&["train.svm", "-o", "train.svm"], "same file"),
+        (&["train.svm", "--max-memory", "100K"], "would take about"),
+    ] {
+        let done = couloir(folder).arg("path").args(arguments).assert().code(2);
+        let err = text(&done.get_output().stderr);
+        assert!(err.starts_with("couloir: ") && err.lines().count() == 1, "{arguments:?}: {err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+    assert_eq!(files(folder), ["few.svm", "train.svm"]);
+}
