@@ -1,6 +1,7 @@
 //! `couloir demo`: two small saddle problems, both forms of MPCGS, one table.
 
-use anyhow::{Result, ensure};
+use crate::values::positive;
+use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
 use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
 use couloir::problem::QuadraticBilinear;
@@ -12,10 +13,10 @@ use std::io::Write;
 #[derive(clap::Args)]
 pub struct Options {
     /// Stop at this share of the first gap
-    #[arg(long, default_value_t = 1e-6, value_name = "SHARE")]
+    #[arg(long, default_value_t = 1e-6, value_name = "SHARE", value_parser = positive, allow_hyphen_values = true)]
     tol: f64,
     /// Seconds that one run may take
-    #[arg(long, default_value_t = 4.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 4.0, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     max_time: f64,
     /// Seed of the random problems
     #[arg(long, default_value_t = 1)]
@@ -57,8 +58,6 @@ fn examples(seed: u64) -> Result<Vec<Example>> {
 }
 
 pub fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
-    ensure!(options.tol > 0.0, "--tol must be above zero, got {}", options.tol);
-    ensure!(options.max_time > 0.0, "--max-time must be above zero, got {}", options.max_time);
     writeln!(out, "min over x in X, max over y in Y of f(x, y), three ways\n")?;
     for example in examples(options.seed)? {
         writeln!(out, "{}", example.title)?;

@@ -1,13 +1,12 @@
 //! The command, as a user types it.
 
+mod common;
+
 use assert_cmd::Command;
+use common::text;
 
 fn couloir() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_couloir"))
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+    common::couloir(std::path::Path::new("."))
 }
 
 #[test]
@@ -26,7 +25,11 @@ fn demo_prints_every_method_on_both_problems_and_certified_solves_them() {
 #[test]
 fn help_tells_what_there_is() {
     let done = couloir().arg("--help").assert().success();
-    assert!(text(&done.get_output().stdout).contains("demo"));
+    let out = text(&done.get_output().stdout);
+    for command in ["fit", "data", "demo"] {
+        assert!(out.contains(command), "{command}");
+        couloir().args([command, "--help"]).assert().success();
+    }
 }
 
 #[test]
@@ -34,7 +37,8 @@ fn bad_options_get_one_line_and_exit_code_2() {
     for arguments in [["demo", "--tol=0"], ["demo", "--max-time=-1"], ["demo", "--tol=NaN"]] {
         let done = couloir().args(arguments).assert().code(2);
         let err = text(&done.get_output().stderr);
-        assert!(err.starts_with("couloir: --") && err.lines().count() == 1, "{err}");
+        assert!(err.starts_with("couloir: invalid value"), "{err}");
+        assert!(err.contains("above zero") && err.lines().count() == 1, "{err}");
     }
     couloir().arg("dmeo").assert().code(2);
 }

@@ -1,0 +1,201 @@
+//! `couloir fit`: what it prints, writes and promises.
+
+mod common;
+
+use common::{couloir, files, generate, text};
+use couloir::model::{Classifier, ModelLimits};
+use serde_json::Value;
+use std::path::Path;
+
+/// Runs `couloir fit` with these arguments and gives the object that it prints.
+fn fit(folder: &Path, arguments: &str) -> Value {
+    let done =
+        couloir(folder).arg("fit").args(arguments.split(' ')).arg("--json").assert().success();
+    let out = text(&done.get_output().stdout);
+    assert_eq!(out.lines().count(), 1, "{out}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+fn number(report: &Value, name: &str) -> f64 {
+    report[name].as_f64().unwrap_or_else(|| panic!("{name} is no number: {report}"))
+}
+
+#[test]
+fn the_report_has_every_field_and_they_fit_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm.bz2");
+    for (objective, tol) in [("dro", 1e-3), ("paper", 1e-4)] {
+        let report =
+            fit(folder.path(), &format!("text.svm.bz2 --objective {objective} --tol {tol}"));
+        let get = |name: &str| number(&report, name);
+        assert_eq!(
+            (report["status"].as_str(), report["method"].as_str()),
+            (Some("solved"), Some("certified"))
+        );
+        assert_eq!([get("n"), get("d"), get("classes")], [300.0, 400.0, 4.0]);
+        // rows have length 1, so the chosen radius is sqrt(n h)
+        assert!((get("tau") - 1200f64.sqrt()).abs() <= 1e-9);
+        assert_eq!((report["tau_chosen"].as_bool(), get("lambda_n")), (Some(true), 1.0));
+        assert_eq!(report["objective"], objective);
+        assert!(get("gap") <= tol && get("gap") > 0.0);
+        assert!((get("gap") - get("gap_x") - get("gap_y")).abs() <= 1e-15);
+        assert!(get("value") <= get("primal"));
+        assert!(get("primal") - get("lower") <= get("gap") * (1.0 + 1e-9));
+        assert!(get("bound") >= 0.0);
+        assert!(get("iterations") >= 1.0 && get("grads") >= get("iterations"));
+        assert!(get("certificate_grads") >= 1.0 && get("lo_calls") >= 1.0);
+        assert!((1.0..=4.0).contains(&get("rank")));
+        assert!(get("nuclear_norm") <= get("tau") * (1.0 + 1e-9));
+        assert!(get("seconds") >= get("method_seconds") && get("method_seconds") > 0.0);
+        assert!(get("threads") >= 1.0);
+        assert_eq!(get("seed"), 0.0);
+        let ledger = &report["ledger"];
+        assert_eq!(ledger["method"]["grad_x"], report["grads"]);
+        assert_eq!(ledger["certificate"]["grad_x"], report["certificate_grads"]);
+        assert!(report["model"].is_null());
+    }
+}
+
+#[test]
+fn every_method_runs_under_a_small_budget_and_certifies_what_it_returns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let first = number(&fit(folder.path(), "text.svm --tau 5 --max-iters 1 --tol 1e-9"), "primal");
+    for (arguments, name) in [
+        ("--method certified", "certified"),
+        ("--method certified --inner slide", "certified"),
+        ("--method certified --schedule practical", "certified"),
+        ("--method mpcgs", "mpcgs"),
+        ("--method mpcgs --schedule printed --inner exact", "mpcgs"),
+        ("--method mpcgs --schedule practical", "certified"),
+        ("--method mpscgs --seed 7", "mpscgs"),
+        ("--method mpscgs --schedule printed --max-iters 2", "mpscgs-printed"),
+        ("--method spfw --start vertex", "spfw"),
+        ("--method svre", "svre"),
+        ("--method extragradient --intercept", "extragradient"),
+        ("--method apg --inner exact", "apg"),
+    ] {
+        let iterations = if arguments.contains("--max-iters") { "" } else { " --max-iters 12" };
+        let budget = format!("text.svm --tau 5 --max-time 5 --tol 1e-9{iterations} {arguments}");
+        let report = fit(folder.path(), &budget);
+        assert_eq!(report["method"], name, "{arguments}");
+        let get = |field: &str| number(&report, field);
+        assert!(get("gap").is_finite() && get("gap") > 0.0, "{arguments}: {report}");
+        // whatever the method, its certificate brackets the same optimum: primal - gap <= optimum <= first
+        assert!(get("primal") - get("gap") <= first + 1e-12, "{arguments}: {report}");
+        assert!(get("nuclear_norm") <= 5.0 * (1.0 + 1e-9), "{arguments}: {report}");
+    }
+}
+
+#[test]
+fn budgets_end_a_run_and_say_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    for (budget, status) in [
+        ("--max-iters 2", "iteration limit"),
+        ("--max-grads 3", "limit of grad_x"),
+        ("--max-time 1e-9", "time limit"),
+    ] {
+        let report = fit(folder.path(), &format!("text.svm --tol 1e-12 {budget}"));
+        assert_eq!(report["status"], status);
+        assert!(number(&report, "gap") > 1e-12);
+    }
+}
+
+#[test]
+fn the_model_is_the_same_bytes_on_one_thread_and_on_two() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    for method in ["certified", "mpscgs", "apg"] {
+        let models = [1, 2].map(|threads| {
+            let arguments = format!(
+                "text.svm --method {method} --max-iters 15 --intercept --threads {threads} -o model"
+            );
+            let report = fit(folder.path(), &arguments);
+            assert_eq!(report["threads"], threads);
+            assert_eq!(report["model"], "model");
+            std::fs::read(folder.path().join("model")).expect("the model")
+        });
+        assert!(models[0] == models[1], "{method}");
+    }
+    let model = Classifier::load(&folder.path().join("model"), &ModelLimits::default());
+    let model = model.expect("a model");
+    assert_eq!((model.classes(), model.features(), model.bias().is_some()), (4, 400, true));
+    assert_eq!(model.labels(), ["1", "2", "3", "4"]);
+    assert_eq!(model.info()["method"], "apg");
+}
+
+#[test]
+fn the_trace_is_a_json_object_a_line_and_ends_where_the_report_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let report = fit(folder.path(), "text.svm --objective paper --tol 1e-4 --trace trace.jsonl");
+    let trace = std::fs::read_to_string(folder.path().join("trace.jsonl")).expect("the trace");
+    let lines: Vec<Value> =
+        trace.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len() as f64, number(&report, "iterations") + 1.0);
+    for pair in lines.windows(2) {
+        for field in ["iteration", "seconds", "grads", "lo_calls", "passes"] {
+            assert!(number(&pair[0], field) <= number(&pair[1], field), "{field}");
+        }
+        assert!(number(&pair[1], "gap") <= number(&pair[0], "gap") * (1.0 + 1e-12));
+    }
+    let last = lines.last().expect("a last line");
+    for field in ["gap", "gap_x", "gap_y", "lower", "grads", "certificate_grads", "lo_calls"] {
+        assert_eq!(last[field], report[field], "{field}");
+    }
+    assert_eq!(files(folder.path()), ["text.svm", "trace.jsonl"]);
+}
+
+#[test]
+fn the_summary_tells_the_radius_chosen_and_where_the_model_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm.gz");
+    let run = |arguments: &[&str]| {
+        let done = couloir(folder.path()).arg("fit").args(arguments).assert().success();
+        assert_eq!(text(&done.get_output().stderr), "", "a short run shows no progress in a pipe");
+        text(&done.get_output().stdout)
+    };
+    let out = run(&["text.svm.gz", "-o", "model.safetensors", "--quiet"]);
+    for part in ["300 rows", "tau 34.64 (chosen", "solved after", "certified", "model.safetensors"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let out = run(&["text.svm.gz", "--tau", "3"]);
+    assert!(out.contains("tau 3.000, ") && out.contains("not kept"), "{out}");
+}
+
+#[test]
+fn data_comes_from_standard_input_or_by_the_name_of_a_fetched_set() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let cache = folder.path().join("couloir").join("data");
+    std::fs::create_dir_all(&cache).expect("a folder");
+    let rows = std::fs::read(folder.path().join("text.svm")).expect("the data");
+    std::fs::write(cache.join("sector.scale.bz2"), &rows).expect("writing");
+    let primal = |mut command: assert_cmd::Command| {
+        let done = command.arg("--json").assert().success();
+        number(&serde_json::from_slice(&done.get_output().stdout).expect("JSON"), "primal")
+    };
+    let mut by_file = couloir(folder.path());
+    by_file.args(["fit", "text.svm"]);
+    let mut by_pipe = couloir(folder.path());
+    by_pipe.args(["fit", "-"]).write_stdin(rows);
+    let mut by_name = couloir(folder.path());
+    by_name.args(["fit", "sector.scale"]).env("XDG_CACHE_HOME", folder.path());
+    let value = primal(by_file);
+    assert_eq!(value, primal(by_pipe));
+    if cfg!(target_os = "linux") {
+        assert_eq!(value, primal(by_name));
+    }
+}
+
+#[test]
+fn declared_classes_that_no_row_has_get_labels_and_weights() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let report = fit(folder.path(), "text.svm --classes 6 -o model");
+    assert_eq!(report["classes"], 6);
+    let model = Classifier::load(&folder.path().join("model"), &ModelLimits::default());
+    assert_eq!(model.expect("a model").labels(), ["1", "2", "3", "4", "5", "6"]);
+}
