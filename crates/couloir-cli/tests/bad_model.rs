@@ -64,38 +64,48 @@ fn files_that_are_no_model_are_named_by_every_command_that_takes_one() {
     let mut broken = good.clone();
     broken[20] = b'\n';
     let halves = model(&header().replace("F64", "F32").replace("48", "24"), &six[..3]);
-    for (name, bytes, says) in [
-        ("empty", vec![], "empty"),
-        ("short", good[..5].to_vec(), "too few"),
-        ("cut", good[..good.len() - 3].to_vec(), "truncated"),
-        ("cut-in-header", good[..60].to_vec(), "header"),
-        ("longer", [&good[..], &[0]].concat(), "damaged"),
-        ("broken", broken, "not a safetensors file"),
-        ("text", b"1 1:1 2:1\n2 1:1 2:1\n".to_vec(), "not a safetensors file"),
-        ("another-shape", with("[3,2]", "[2,3]"), "F64 [2, 3], expected F64 [3, features]"),
-        ("a-vector", with("[3,2]", "[6]"), "F64 [6]"),
-        ("half-precision", halves, "F32 [3, 2]"),
-        ("integers", with("F64", "I64"), "I64 [3, 2]"),
-        ("nan", model(&header(), &nan), "NaN"),
-        ("foreign", with("couloir classifier", "pt"), "not a couloir model"),
-        ("newer", with(r#""version":"1""#, r#""version":"7""#), "version 7"),
-        ("twice-a-label", with(r#"\"2\""#, r#"\"1\""#), "label `1`"),
-        ("fewer-labels", with(r#",\"3\""#, ""), "for its 2 labels"),
-        ("no-weights", with("weights", "wights"), "wights"),
+    let path_to_docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bad-input.md");
+    let docs = std::fs::read_to_string(path_to_docs).unwrap_or_default();
+    let mut rows = Vec::new();
+    for (fault, content) in [
+        ("missing", None),
+        ("empty", Some(vec![])),
+        ("five bytes", Some(good[..5].to_vec())),
+        ("truncated", Some(good[..good.len() - 3].to_vec())),
+        ("truncated in its header", Some(good[..60].to_vec())),
+        ("bytes added at the end", Some([&good[..], &[0]].concat())),
+        ("corrupt header", Some(broken)),
+        ("a LIBSVM file", Some(b"1 1:1 2:1\n2 1:1 2:1\n".to_vec())),
+        ("of another shape", Some(with("[3,2]", "[2,3]"))),
+        ("of another dimension", Some(with("[3,2]", "[6]"))),
+        ("of single precision", Some(halves)),
+        ("of integers", Some(with("F64", "I64"))),
+        ("a weight is NaN", Some(model(&header(), &nan))),
+        ("of another program", Some(with("couloir classifier", "pt"))),
+        ("of a later version", Some(with(r#""version":"1""#, r#""version":"7""#))),
+        ("a label twice", Some(with(r#"\"2\""#, r#"\"1\""#))),
+        ("too few labels", Some(with(r#",\"3\""#, ""))),
+        ("no weights", Some(with("weights", "wights"))),
     ] {
-        std::fs::write(path(name), bytes).expect("a file");
+        if let Some(bytes) = content {
+            std::fs::write(path("bad.model"), bytes).expect("a file");
+        }
+        let mut messages = Vec::new();
         for arguments in [
-            &["predict", name, "data.svm", "-o", "labels.txt"][..],
-            &["predict", name, "data.svm", "--proba"],
-            &["evaluate", name, "data.svm", "--json"],
+            &["predict", "bad.model", "data.svm", "-o", "labels.txt"][..],
+            &["predict", "bad.model", "data.svm", "--proba"],
+            &["evaluate", "bad.model", "data.svm", "--json"],
         ] {
             let err = refused(folder.path(), arguments);
-            assert!(err.starts_with(&format!("couloir: {name}: ")), "{err}");
-            assert!(err.contains(says), "{name}: {err}");
+            assert!(err.starts_with("couloir: bad.model: "), "{fault}: {err}");
+            messages.push(err["couloir: ".len()..].trim_end().to_owned());
         }
+        messages.dedup();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        rows.push(format!("| {fault} | {} |", messages[0]));
     }
-    let err = refused(folder.path(), &["evaluate", "missing", "data.svm"]);
-    assert!(err.contains("missing: no such file"), "{err}");
+    rows.retain(|row| !docs.lines().any(|line| line == row));
+    assert!(rows.is_empty(), "docs/bad-input.md lacks these rows:\n{}", rows.join("\n"));
     let err = refused(folder.path(), &["predict", ".", "data.svm"]);
     assert!(err.contains(".: is a directory"), "{err}");
 }

@@ -168,10 +168,11 @@ impl TauPath {
 ///
 /// let rows = SparseMatrix::from_rows(2, vec![0, 1, 2, 3, 4], vec![0, 1, 0, 1], vec![1.0; 4])?;
 /// let data = Labelled { rows, labels: vec![0, 1, 0, 1] };
-/// let path = RobustPath::new(RobustFit::default(), vec![0.01, 0.1, 1.0]);
+/// let path = RobustPath::new(RobustFit::default(), vec![1.0, 10.0, 100.0]);
 /// let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
 /// let path = path.run(data.clone(), &data, 2, &NoClock, &mut nobody)?;
-/// assert_eq!((path.steps.len(), path.chosen), (3, 0)); // all are right everywhere
+/// assert_eq!((path.steps.len(), path.steps[path.chosen].measures.accuracy), (3, 1.0));
+/// assert_eq!(path.tau(), 1.0); // all are right everywhere, so the smallest
 /// # Ok::<(), couloir::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
