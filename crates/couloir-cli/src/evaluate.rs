@@ -40,12 +40,12 @@ struct Report {
 /// The measures in which models are compared.
 #[derive(Serialize)]
 pub struct Scores {
-    accuracy: f64,
-    worst_recall: f64,
-    worst_class: String,
-    macro_f1: f64,
-    mean_loss: f64,
-    cvar_10: f64,
+    pub accuracy: f64,
+    pub worst_recall: f64,
+    pub worst_class: String,
+    pub macro_f1: f64,
+    pub mean_loss: f64,
+    pub cvar_10: f64,
 }
 
 /// `recall` is null for a class without rows.

@@ -7,9 +7,11 @@ mod evaluate;
 mod failure;
 mod files;
 mod fit;
+mod path;
 mod predict;
 mod progress;
 mod report;
+mod settings;
 mod trained;
 mod values;
 
@@ -51,6 +53,14 @@ enum Job {
     /// is an error: its loss would be infinite.
     #[command(arg_required_else_help = true)]
     Evaluate(evaluate::Options),
+    /// Find a good radius: fit along a path of growing ones and choose by rows held back
+    ///
+    /// Holds back a share of the rows of every class, fits the rest with each radius of a geometric grid, smallest first
+    /// and each from the solution before it, and chooses the radius that is best on the rows held back; of equal
+    /// ones the smallest. With -o the chosen radius is then fitted to all rows: the same model as `couloir fit --tau T`
+    /// gives.
+    #[command(arg_required_else_help = true)]
+    Path(Box<path::Options>),
     /// List, describe, download or make data sets
     #[command(subcommand)]
     Data(data::Job),
@@ -72,6 +82,7 @@ fn main() -> ExitCode {
         Job::Fit(options) => fit::run(&options, &mut out),
         Job::Predict(options) => predict::run(&options, &mut out),
         Job::Evaluate(options) => evaluate::run(&options, &mut out),
+        Job::Path(options) => path::run(&options, &mut out),
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };

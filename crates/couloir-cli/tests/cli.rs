@@ -50,7 +50,7 @@ fn demo_prints_both_tables_and_writes_model_trace_and_picture() {
 fn help_tells_what_there_is() {
     let done = couloir().arg("--help").assert().success();
     let out = text(&done.get_output().stdout);
-    for command in ["fit", "data", "demo"] {
+    for command in ["fit", "path", "predict", "evaluate", "data", "demo"] {
         assert!(out.contains(command), "{command}");
         couloir().args([command, "--help"]).assert().success();
     }

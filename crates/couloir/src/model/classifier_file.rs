@@ -112,7 +112,7 @@ pub enum ModelFileError {
         got: u64,
     },
     /// The header is not that of a safetensors file.
-    #[error("{}: not a safetensors file: {why}", file.display())]
+    #[error("{}: not a safetensors file: {why}; name a model that couloir saved", file.display())]
     Header {
         /// The file.
         file: PathBuf,
@@ -120,7 +120,7 @@ pub enum ModelFileError {
         why: String,
     },
     /// A safetensors file, but not one of ours.
-    #[error("{}: not a couloir model: {why}", file.display())]
+    #[error("{}: not a couloir model: {why}; name a model that couloir saved", file.display())]
     NotAModel {
         /// The file.
         file: PathBuf,
@@ -136,7 +136,7 @@ pub enum ModelFileError {
         version: String,
     },
     /// A tensor of another type or shape.
-    #[error("{}: tensor `{tensor}` is {got}, expected {expected}", file.display())]
+    #[error("{}: tensor `{tensor}` is {got}, expected {expected}; name a model that couloir saved", file.display())]
     Tensor {
         /// The file.
         file: PathBuf,
@@ -148,7 +148,7 @@ pub enum ModelFileError {
         expected: String,
     },
     /// Labels, weights or bias that no classifier can have.
-    #[error("{}: {error}", file.display())]
+    #[error("{}: {error}; the file is damaged, train again", file.display())]
     Content {
         /// The file.
         file: PathBuf,
@@ -205,7 +205,7 @@ impl Classifier {
         input.read_exact(&mut length).map_err(|e| io_error(path, &e))?;
         let header = u64::from_le_bytes(length);
         if header > got - 8 {
-            let why = format!("its first bytes announce a header of {header} bytes, it has {got}");
+            let why = format!("{got} bytes cannot hold the header that the first 8 announce");
             return Err(bad_header(why));
         }
         if header > limits.header {

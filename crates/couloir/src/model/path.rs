@@ -5,7 +5,7 @@ use super::{Measures, RobustFit};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::random::Streams;
-use crate::run::{Algorithm, Clock, Flow, Status, TracePoint};
+use crate::run::{Clock, Observer, Status};
 
 /// Rows and their labels, numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,9 +149,6 @@ pub struct TauPath {
     pub steps: Vec<PathStep>,
     /// The place of the chosen one.
     pub chosen: usize,
-    /// Its solution as a row-major `h x d` matrix (with the intercept's column where there is one), for
-    /// [`RobustMulticlass::from_class_major`](super::RobustMulticlass::from_class_major).
-    pub weights: Vec<f64>,
 }
 
 impl TauPath {
@@ -167,13 +164,15 @@ impl TauPath {
 /// ```
 /// use couloir::linalg::SparseMatrix;
 /// use couloir::model::{Labelled, RobustFit, RobustPath};
-/// use couloir::run::NoClock;
+/// use couloir::run::{Algorithm, Flow, NoClock, TracePoint};
 ///
 /// let rows = SparseMatrix::from_rows(2, vec![0, 1, 2, 3, 4], vec![0, 1, 0, 1], vec![1.0; 4])?;
 /// let data = Labelled { rows, labels: vec![0, 1, 0, 1] };
-/// let path = RobustPath::new(RobustFit::default(), vec![0.01, 0.1, 1.0]);
-/// let path = path.run(data.clone(), &data, 2, &NoClock, &mut |_| {})?;
-/// assert_eq!((path.steps.len(), path.chosen), (3, 0)); // all are right everywhere
+/// let path = RobustPath::new(RobustFit::default(), vec![1.0, 10.0, 100.0]);
+/// let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+/// let path = path.run(data.clone(), &data, 2, &NoClock, &mut nobody)?;
+/// assert_eq!((path.steps.len(), path.steps[path.chosen].measures.accuracy), (3, 1.0));
+/// assert_eq!(path.tau(), 1.0); // all are right everywhere, so the smallest
 /// # Ok::<(), couloir::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -202,7 +201,7 @@ impl RobustPath {
     }
 
     /// Fits with every radius on the rows `train` and measures on `held_back`. Each fit starts from the solution
-    /// before it, which lies in every larger ball. `each` hears of every step.
+    /// before it, which lies in every larger ball. The observer hears of all of them.
     ///
     /// # Errors
     /// Radii that do not increase, and as [`RobustFit::run`] and [`Classifier::measures`](super::Classifier::measures).
@@ -212,7 +211,7 @@ impl RobustPath {
         held_back: &Labelled,
         classes: usize,
         clock: &dyn Clock,
-        each: &mut dyn FnMut(&PathStep),
+        observer: &mut dyn Observer,
     ) -> Result<TauPath> {
         let Some(&first) = self.taus.first().filter(|_| self.taus.is_sorted_by(|a, b| a < b))
         else {
@@ -224,11 +223,10 @@ impl RobustPath {
         let mut model = fit.model(train.rows, train.labels, classes)?;
         let mut warm = Warm::default();
         let mut steps: Vec<PathStep> = Vec::new();
-        let (mut chosen, mut weights) = (0, Vec::new());
-        let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+        let mut chosen = 0;
         for &tau in &self.taus {
             model = model.with_tau(tau)?;
-            let fitted = fit.clone().tau(Some(tau)).run_on(model, warm, clock, &mut nobody)?;
+            let fitted = fit.clone().tau(Some(tau)).run_on(model, warm, clock, observer)?;
             let classifier = fitted.classifier(names.clone())?;
             let measures = classifier.measures(&held_back.rows, &held_back.labels)?;
             let step = PathStep {
@@ -241,17 +239,15 @@ impl RobustPath {
                 rank: fitted.rank(),
                 measures,
             };
-            each(&step);
             let best = steps.get(chosen).map(|best| self.by.merit(&best.measures));
             if best.is_none_or(|best| self.by.merit(&step.measures) > best) {
                 chosen = steps.len();
-                weights = fitted.model().class_major(&fitted.solution().x);
             }
             steps.push(step);
             let solution;
             (model, solution) = fitted.into_parts();
             warm = Warm { x: Some(solution.x), y: Some(solution.y) };
         }
-        Ok(TauPath { steps, chosen, weights })
+        Ok(TauPath { steps, chosen })
     }
 }

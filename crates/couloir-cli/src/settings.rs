@@ -1,0 +1,207 @@
+//! What training takes, alone or along a path: the problem, the method, when to stop.
+
+use crate::failure::bad;
+use crate::files::{Limits, Source};
+use crate::values::{count, positive, threads};
+use anyhow::Result;
+use clap::ValueEnum;
+use couloir::model::{DEFAULT_TOL, RobustFit, Scaling, Start};
+use couloir::{Inner, Method};
+use couloir_data::Dataset;
+
+#[derive(clap::Args)]
+pub struct Settings {
+    /// Scaling of the losses: dro reweights rows for real, paper hardly does
+    #[arg(long, value_name = "NAME", value_enum, default_value = "dro", help_heading = "Problem")]
+    objective: Objective,
+    /// lambda times n: how dear it is to reweight rows
+    #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true, default_value = "1", help_heading = "Problem")]
+    lambda_n: f64,
+    /// Number of classes, when the file lacks rows of some [default: the labels seen]
+    #[arg(long, value_name = "H", help_heading = "Problem")]
+    pub classes: Option<usize>,
+    /// Add a constant feature, as long as the mean row
+    #[arg(long, help_heading = "Problem")]
+    intercept: bool,
+
+    /// How to solve it
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value = "certified",
+        help_heading = "Method"
+    )]
+    method: MethodName,
+    /// Constants of mpcgs (printed unless said) or mpscgs (practical unless said); practical mpcgs is
+    /// certified
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Method")]
+    schedule: Option<Schedule>,
+    /// How certified, mpcgs, mpscgs and apg solve inner problems: slide never projects [default: auto,
+    /// for mpcgs slide]
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Method")]
+    inner: Option<InnerName>,
+    /// First weights of the rows: all the same, or all on the first row
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value = "uniform",
+        help_heading = "Method"
+    )]
+    start: StartName,
+    /// Seed of all that is drawn: samples of mpscgs and svre, rows that path holds back
+    #[arg(long, value_name = "S", default_value_t = 0, help_heading = "Method")]
+    pub seed: u64,
+    /// Threads; the results are the same for any number [default: one per processor]
+    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true, help_heading = "Method")]
+    pub threads: Option<usize>,
+
+    /// Stop when the certified gap, in units of the loss, is at most this
+    #[arg(long, value_name = "G", value_parser = positive, allow_hyphen_values = true, default_value_t = DEFAULT_TOL, help_heading = "Limits")]
+    tol: f64,
+    /// Stop after this many seconds of the method's own work
+    #[arg(long, value_name = "S", value_parser = positive, allow_hyphen_values = true, help_heading = "Limits")]
+    max_time: Option<f64>,
+    /// Stop after this many full gradients
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "Limits")]
+    max_grads: Option<u64>,
+    /// Stop after this many iterations (of svre: batches)
+    #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true, default_value_t = 10_000, help_heading = "Limits")]
+    max_iters: u64,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Objective {
+    Dro,
+    Paper,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodName {
+    /// MPCGS that finds its constants and proves its bounds while it runs
+    Certified,
+    /// MPCGS with the constants of the paper
+    Mpcgs,
+    /// MPSCGS, which samples rows
+    Mpscgs,
+    /// SP-FW: a linear minimisation in each block
+    Spfw,
+    /// SP-FW with away steps; for polytopes, so not for this problem
+    Spafw,
+    /// Variance reduced extragradient, which projects
+    Svre,
+    /// Extragradient, which projects
+    Extragradient,
+    /// Accelerated projected gradient
+    Apg,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Schedule {
+    Printed,
+    Practical,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum InnerName {
+    Auto,
+    Slide,
+    Exact,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StartName {
+    Uniform,
+    Vertex,
+}
+
+impl Settings {
+    fn method(&self) -> Result<Method> {
+        use MethodName as Name;
+        use Schedule::{Practical, Printed};
+        let method = match (self.method, self.schedule) {
+            (Name::Certified, None | Some(Practical)) | (Name::Mpcgs, Some(Practical)) => {
+                Method::certified()
+            }
+            (Name::Mpcgs, None | Some(Printed)) => Method::printed(),
+            (Name::Mpscgs, None | Some(Practical)) => Method::mpscgs(),
+            (Name::Mpscgs, Some(Printed)) => Method::printed_mpscgs(),
+            (Name::Certified, Some(Printed)) => {
+                return Err(bad("--schedule printed: certified finds its own; use --method mpcgs"));
+            }
+            (_, Some(_)) => {
+                return Err(bad("--schedule: only mpcgs and mpscgs have one; leave it out"));
+            }
+            (Name::Spfw, None) => Method::spfw(),
+            (Name::Spafw, None) => Method::spafw(),
+            (Name::Svre, None) => Method::svre(),
+            (Name::Extragradient, None) => Method::extragradient(),
+            (Name::Apg, None) => Method::apg(),
+        };
+        let inner = match self.inner {
+            None => return Ok(method),
+            Some(InnerName::Auto) => Inner::Auto,
+            Some(InnerName::Slide) => Inner::Slide,
+            Some(InnerName::Exact) => Inner::Exact,
+        };
+        Ok(method.with_inner(inner)?)
+    }
+
+    /// The fit that is asked for.
+    pub fn fit(&self, tau: Option<f64>) -> Result<RobustFit> {
+        let fit = RobustFit::default()
+            .scaling(match self.objective {
+                Objective::Dro => Scaling::Dro,
+                Objective::Paper => Scaling::Paper,
+            })
+            .start(match self.start {
+                StartName::Uniform => Start::Uniform,
+                StartName::Vertex => Start::Vertex,
+            })
+            .method(self.method()?)
+            .tau(tau)
+            .lambda_n(self.lambda_n)
+            .intercept(self.intercept)
+            .tol(self.tol)
+            .max_seconds(self.max_time)
+            .max_grads(self.max_grads)
+            .max_iters(Some(self.max_iters))
+            .seed(self.seed);
+        fit.check()?;
+        Ok(fit)
+    }
+
+    /// Reads data to train on. `job` names what will be done with `(n, d, h, entries)` and how many bytes that takes;
+    /// it is refused here if they are not there.
+    pub fn read(
+        &self,
+        source: &Source,
+        job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
+    ) -> Result<Dataset> {
+        if let Some(classes) = self.classes {
+            // each has a label and a place, before anything is known of the file
+            let bytes = (classes as u64).saturating_mul(128);
+            self.limits.check(&format!("{classes} classes"), bytes, "declare fewer")?;
+        }
+        let data = source.read(&self.limits.read_options(self.classes))?;
+        data.check_trainable(source.name())?;
+        let file = source.name().display();
+        if data.nonzeros() == 0 {
+            return Err(bad(format!(
+                "{file}: no row has a feature; expected lines like `1 3:0.5 7:1`"
+            )));
+        }
+        let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
+        let advice = "use fewer features or classes, or raise --max-memory";
+        self.limits.check(&format!("{file}: {what}"), bytes, advice)?;
+        Ok(data)
+    }
+}
+
+/// The labels of the classes, for a model.
+pub fn names(data: &Dataset) -> Vec<String> {
+    data.classes.iter().map(|class| class.text().to_owned()).collect()
+}
