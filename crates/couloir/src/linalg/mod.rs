@@ -14,7 +14,7 @@ pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub(crate) use sparse_dense::{score_rows, transpose};
-pub(crate) use vector::{all_finite, update};
+pub(crate) use vector::{MOST_POINTS, all_finite, gram_of_differences, update};
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
     norm_squared, scale, step_toward,

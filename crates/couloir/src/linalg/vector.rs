@@ -2,6 +2,8 @@
 //! threads may take, always at the same places, so that a sum has the same bits every time and on
 //! any number of threads.
 
+use super::simd::{dispatch, fma};
+
 const LANES: usize = 8;
 /// Vectors up to this length are not cut: a task must outweigh its hand-over.
 const GRAIN: usize = 1 << 15;
@@ -43,36 +45,54 @@ pub(crate) fn update<const IN: usize>(
     );
 }
 
-/// `sum_i term(v_i)` in eight lanes.
+/// `sum_i a(v_i) b(v_i)` in eight lanes, for each pair of factors that `terms` makes.
 #[inline(always)]
-fn lanes<const IN: usize, const OUT: usize>(
+fn lanes<const FUSED: bool, const IN: usize, const OUT: usize>(
     vectors: [&[f64]; IN],
-    term: impl Fn([f64; IN]) -> [f64; OUT],
+    terms: impl Fn([f64; IN]) -> [(f64, f64); OUT],
 ) -> [f64; OUT] {
     let cut = vectors.map(|v| v.as_chunks::<LANES>());
     let mut sums = [[0.0; LANES]; OUT];
     for i in 0..cut[0].0.len() {
         for l in 0..LANES {
-            let terms = term(cut.map(|(chunks, _)| chunks[i][l]));
+            let pairs = terms(cut.map(|(chunks, _)| chunks[i][l]));
             for k in 0..OUT {
-                sums[k][l] += terms[k];
+                sums[k][l] = fma::<FUSED>(pairs[k].0, pairs[k].1, sums[k][l]);
             }
         }
     }
     let mut total = sums.map(|lanes| lanes.iter().sum::<f64>());
     for i in 0..cut[0].1.len() {
-        let terms = term(cut.map(|(_, rest)| rest[i]));
+        let pairs = terms(cut.map(|(_, rest)| rest[i]));
         for k in 0..OUT {
-            total[k] += terms[k];
+            total[k] += pairs[k].0 * pairs[k].1;
         }
     }
     total
 }
 
+#[inline(always)]
+fn dot_body<const FUSED: bool>(v: [&[f64]; 2]) -> [f64; 1] {
+    lanes::<FUSED, 2, 1>(v, |[a, b]| [(a, b)])
+}
+dispatch! { fn dot_piece = dot_body(v: [&[f64]; 2]) -> [f64; 1] }
+
+#[inline(always)]
+fn difference_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 2] {
+    lanes::<FUSED, 3, 2>(v, |[g, a, b]| [(g, a - b), (a - b, a - b)])
+}
+dispatch! { fn difference_piece = difference_body(v: [&[f64]; 3]) -> [f64; 2] }
+
+#[inline(always)]
+fn differences_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 1] {
+    lanes::<FUSED, 3, 1>(v, |[a, b, c]| [(a - c, b - c)])
+}
+dispatch! { fn differences_piece = differences_body(v: [&[f64]; 3]) -> [f64; 1] }
+
 /// `<a, b>`.
 #[must_use]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    reduce([a, b], |v| lanes(v, |[a, b]| [a * b]))[0]
+    reduce([a, b], dot_piece)[0]
 }
 
 /// `|a|^2`.
@@ -99,13 +119,13 @@ pub fn norm(a: &[f64]) -> f64 {
 #[must_use]
 pub(crate) fn all_finite(a: &[f64]) -> bool {
     // v * 0 is 0 exactly where v is finite: one pass without branches
-    reduce([a], |v| lanes(v, |[a]| [a * 0.0])) == [0.0]
+    reduce([a], |v| lanes::<false, 1, 1>(v, |[a]| [(a, 0.0)])) == [0.0]
 }
 
 /// `|a - b|^2`.
 #[must_use]
 pub fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
-    reduce([a, b], |v| lanes(v, |[a, b]| [(a - b) * (a - b)]))[0]
+    reduce([a, b], |v| lanes::<false, 2, 1>(v, |[a, b]| [(a - b, a - b)]))[0]
 }
 
 /// `y += a x`.
@@ -165,19 +185,61 @@ pub fn scale(a: f64, x: &mut [f64]) {
 /// `(<g, a - b>, |a - b|^2)`, in one pass.
 #[must_use]
 pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
-    let [slope, square] = reduce([g, a, b], |v| {
-        lanes(v, |[g, a, b]| {
-            let d = a - b;
-            [g * d, d * d]
-        })
-    });
+    let [slope, square] = reduce([g, a, b], difference_piece);
     (slope, square)
 }
 
 /// `<a - c, b - c>`.
 #[must_use]
 pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
-    reduce([a, b, c], |v| lanes(v, |[a, b, c]| [(a - c) * (b - c)]))[0]
+    reduce([a, b, c], differences_piece)[0]
+}
+
+/// Points that [`gram_of_differences`] takes at the most.
+pub(crate) const MOST_POINTS: usize = 16;
+/// Entries of a block of differences, which stays in cache while all pairs are multiplied.
+const BLOCK: usize = 256;
+
+/// `<p_i - c, p_j - c>` at `[i][j]` for `j <= i`, reading each point once.
+pub(crate) fn gram_of_differences(
+    points: &[&[f64]],
+    c: &[f64],
+) -> [[f64; MOST_POINTS]; MOST_POINTS] {
+    let count = points.len();
+    assert!(count <= MOST_POINTS && points.iter().all(|p| p.len() == c.len()), "shapes of points");
+    gram_of(points, c, 0)
+}
+
+fn gram_of(points: &[&[f64]], c: &[f64], first: usize) -> [[f64; MOST_POINTS]; MOST_POINTS] {
+    if c.len() > GRAIN {
+        let middle = (c.len() / 2).next_multiple_of(LANES);
+        let (mut left, right) = rayon::join(
+            || gram_of(points, &c[..middle], first),
+            || gram_of(points, &c[middle..], first + middle),
+        );
+        for (row, other) in left.iter_mut().zip(&right) {
+            row.iter_mut().zip(other).for_each(|(a, b)| *a += b);
+        }
+        return left;
+    }
+    let mut gram = [[0.0; MOST_POINTS]; MOST_POINTS];
+    let mut differences = [[0.0; BLOCK]; MOST_POINTS];
+    for start in (0..c.len()).step_by(BLOCK) {
+        let size = BLOCK.min(c.len() - start);
+        let origin = &c[start..start + size];
+        for (d, p) in differences.iter_mut().zip(points) {
+            let p = &p[first + start..first + start + size];
+            for ((d, p), c) in d.iter_mut().zip(p).zip(origin) {
+                *d = p - c;
+            }
+        }
+        for i in 0..points.len() {
+            for j in 0..=i {
+                gram[i][j] += dot_piece([&differences[i][..size], &differences[j][..size]])[0];
+            }
+        }
+    }
+    gram
 }
 
 #[cfg(test)]
@@ -186,6 +248,10 @@ mod tests {
 
     fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(work)
+    }
+
+    fn sums_of(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
+        (0..c.len()).map(|i| (a[i] - c[i]) * (b[i] - c[i])).sum()
     }
 
     #[test]
@@ -217,6 +283,13 @@ mod tests {
         ];
         for (sum, plain) in sums.iter().zip(plain) {
             assert!((sum - plain).abs() < 1e-10 * len as f64, "{sum} is not {plain}");
+        }
+        let gram = gram_of_differences(&[&a, &b], &c);
+        let plain = [[sums_of(&a, &a, &c), 0.0], [sums_of(&b, &a, &c), sums_of(&b, &b, &c)]];
+        for i in 0..2 {
+            for j in 0..=i {
+                assert!((gram[i][j] - plain[i][j]).abs() < 1e-10 * len as f64, "{i} {j}");
+            }
         }
         assert!(all_finite(&a));
         let mut broken = a.clone();

@@ -4,7 +4,8 @@
 
 use super::respond::Responder;
 use crate::error::Result;
-use crate::linalg::{axpy, dot_difference, dot_of_differences};
+pub(super) use crate::linalg::MOST_POINTS;
+use crate::linalg::{axpy, dot_difference, gram_of_differences};
 use crate::problem::{Imaged, Oracles, PointX};
 use crate::sliding::SlideState;
 
@@ -14,8 +15,6 @@ const EVALUATIONS: u32 = 8;
 const WORTH: f64 = 0.03;
 /// Iterations that a search is put off at the most.
 const LONGEST_WAIT: u64 = 32;
-/// Points of a hull at the most.
-pub(super) const MOST_POINTS: usize = 16;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
 /// Keeps the small quadratic well-posed where the points are nearly dependent.
@@ -196,12 +195,15 @@ impl Improver {
 
     /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
     fn fill_gram(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
-        let origin = &x_old.image;
+        let mut images: [&[f64]; MOST_POINTS] = [&[]; MOST_POINTS];
+        for (j, image) in images[..m].iter_mut().enumerate() {
+            *image = self.image(j, x_old, v_new);
+        }
+        let gram = gram_of_differences(&images[1..m], &x_old.image);
         let mut largest: f64 = 0.0;
         for i in 0..m {
             for j in 0..=i {
-                let (a, b) = (self.image(i, x_old, v_new), self.image(j, x_old, v_new));
-                let value = if j == 0 { 0.0 } else { dot_of_differences(a, b, origin) };
+                let value = if j == 0 { 0.0 } else { gram[i - 1][j - 1] };
                 self.gram[i * m + j] = value;
                 self.gram[j * m + i] = value;
             }
