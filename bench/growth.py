@@ -41,9 +41,10 @@ def run(goals, quick):
                 file.unlink()
                 seconds, iterations = median(answers, "seconds"), median(answers, "iterations")
                 ratio = f"{seconds / series[-1][0]:.2f}" if series else ""
-                series.append((seconds, seconds / iterations))
+                each = median(answers, "method_seconds") / iterations
+                series.append((seconds, each))
                 rows.append([f"{which} = {size}", f"{seconds:.3f}", ratio, int(iterations), int(median(answers, "grads")),
-                             f"{1e3 * seconds / iterations:.2f}", answers[0]["status"]])
+                             f"{1e3 * each:.2f}", answers[0]["status"]])
             total, each = (exponent(sizes, [s[i] for s in series]) for i in (0, 1))
             rows.append([f"exponent in {which}", f"{total:.2f}", "", "", "", f"{each:.2f}", ""])
     show(["", "seconds", "ratio to the last", "iterations", "grads", "ms/iteration", "status"], rows)
