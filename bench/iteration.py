@@ -19,6 +19,8 @@ def run(goals, quick):
                 two=lambda: peer(objective, tol, 2),
             )
             theirs = min((answers[k] for k in ("one", "two")), key=lambda a: median(a, "seconds"))
+            if not (all(a["status"] == "solved" for a in answers["ours"]) and all(a["solved"] for a in theirs)):
+                raise RuntimeError(f"{name}, {objective}: not both sides reached {tol:g}")
             for answer in answers["ours"]:
                 answer["each"] = answer["method_seconds"] / answer["iterations"]
             for answer in theirs:
