@@ -1,4 +1,6 @@
 //! Reads LIBSVM files and prints how fast: `cargo run --release -p couloir-data --example read_speed -- FILE...`
+//!
+//! `--json FILE` reads it once and prints `{"seconds": ...}` only, for `scripts/bench`.
 #![allow(clippy::print_stdout)]
 
 use couloir_data::libsvm::{ReadOptions, read, read_from};
@@ -24,8 +26,17 @@ fn best<T>(mut run: impl FnMut() -> Result<T, Box<dyn Error>>) -> Result<(f64, T
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, file] = &arguments[..]
+        && flag == "--json"
+    {
+        let start = Instant::now();
+        read(Path::new(file), &ReadOptions::default())?;
+        println!("{{\"seconds\": {:e}}}", start.elapsed().as_secs_f64());
+        return Ok(());
+    }
     println!("{} threads, best of {ROUNDS}", rayon::current_num_threads());
-    for name in std::env::args().skip(1) {
+    for name in arguments {
         let path = Path::new(&name);
         let (seconds, data) = best(|| Ok(read(path, &ReadOptions::default())?))?;
         let (unpacking, text) = best(|| {

@@ -1,0 +1,43 @@
+"""The bench: `scripts/bench [--quick] [iteration] [kernels] [fit] [reading] [growth]`; all parts unless some are named."""
+
+import argparse
+
+import common
+import fit
+import growth
+import iteration
+import kernels
+import reading
+
+PARTS = {
+    "iteration": ("Time per certified iteration", iteration),
+    "kernels": ("Kernels", kernels),
+    "fit": ("Fit with defaults", fit),
+    "reading": ("Reading", reading),
+    "growth": ("Growth of the cost", growth),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="parts to run [default: all]")
+    parser.add_argument("--quick", action="store_true", help="one round each: to see that it runs")
+    options = parser.parse_args()
+    common.build()
+    goals = common.Goals()
+    for name in options.parts or PARTS:
+        title, part = PARTS[name]
+        print(f"\n## {title}\n", flush=True)
+        busy = common.Busy()
+        part.run(goals, options.quick)
+        others = busy.others()
+        if others is not None:
+            loud = "!! NOT QUIET, do not trust these figures: " if others > 0.2 else ""
+            print(f"\n{loud}other processes used {others:.2f} processors meanwhile", flush=True)
+    if goals.rows:
+        print("\n## Goals\n")
+        goals.print()
+
+
+if __name__ == "__main__":
+    main()
