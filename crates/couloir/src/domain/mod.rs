@@ -17,6 +17,7 @@ mod box_set;
 mod l1_ball;
 mod l2_ball;
 mod lo_set;
+mod mixture;
 mod nuclear_ball;
 mod simplex;
 mod threshold;
@@ -25,6 +26,7 @@ pub use box_set::BoxSet;
 pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
+pub use mixture::{MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
 
@@ -110,6 +112,14 @@ pub trait Domain: Send + Sync {
     fn oracle(&self) -> Box<dyn Oracle + '_>;
 }
 
+/// The first `len` numbers of a scratch vector, which grows where it must.
+fn room(scratch: &mut Vec<f64>, len: usize) -> &mut [f64] {
+    if scratch.len() < len {
+        scratch.resize(len, 0.0);
+    }
+    &mut scratch[..len]
+}
+
 /// The work on a set: linear minimisation, and what else the set can do.
 ///
 /// Slices passed in must have the set's dimension; solvers check that once at the door.
@@ -119,6 +129,25 @@ pub trait Oracle: Send {
     /// # Errors
     /// Numerical trouble (for instance a NaN in `g`, or an eigenvalue routine that fails).
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin>;
+
+    /// The minimum of `<g, .>` over the set without the minimiser, for less than [`lmo`](Oracle::lmo) where the set
+    /// can. `scratch` is for what it takes, and grows as needed.
+    ///
+    /// # Errors
+    /// As [`lmo`](Oracle::lmo).
+    fn support(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+        self.lmo(g, room(scratch, g.len()))
+    }
+
+    /// The weight `t` in `[0, 1]` that about maximises the minimum over the set of `1 - t` times one linear function and
+    /// `t` times another: a concave function of `t`. By a few calls of [`lmo`](Oracle::lmo), unless the set has a cheaper
+    /// way.
+    ///
+    /// # Errors
+    /// As [`lmo`](Oracle::lmo).
+    fn mix(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+        mixture::by_lmo(self, task, scratch)
+    }
 
     /// Whether [`prox`](Oracle::prox) is there.
     fn has_prox(&self) -> bool {

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::{Confidence, Domain, LinearMin, Oracle};
+use super::{Confidence, Domain, LinearMin, MixTask, Mixture, Oracle, mixture, room};
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
@@ -270,6 +270,24 @@ impl Oracle for NuclearOracle<'_> {
         }
     }
 
+    fn support(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+        if let PairFinder::Gram(finder) = &mut self.finder
+            && let Some(minimum) = finder.support(g, self.set.radius)?
+        {
+            return Ok(minimum);
+        }
+        self.lmo(g, room(scratch, g.len()))
+    }
+
+    fn mix(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+        if let PairFinder::Gram(finder) = &mut self.finder
+            && let Some(mixture) = finder.mix(task, self.set.radius)?
+        {
+            return Ok(mixture);
+        }
+        mixture::by_lmo(self, task, scratch)
+    }
+
     fn has_prox(&self) -> bool {
         self.thin.short() <= THIN_LIMIT
     }
@@ -320,12 +338,22 @@ impl Oracle for NuclearOracle<'_> {
     }
 }
 
+/// Squared lengths between which nothing has overflowed or vanished.
+const SQUARES: std::ops::RangeInclusive<f64> = 1e-240..=1e240;
+
+/// The trace of a row-major `h x h` matrix.
+fn trace(m: &[f64], h: usize) -> f64 {
+    (0..h).map(|i| m[i * (h + 1)]).sum()
+}
+
 /// The top singular pair from the Gram matrix of the smaller side.
 struct GramFinder {
     thin: Thin,
     gram: Vec<f64>,
     eigen: SymmetricEigen,
     w: Vec<f64>,
+    /// Products of the two matrices of a mixture.
+    blocks: [Vec<f64>; 3],
     /// A scaled copy of the matrix, made only where its squares would overflow or vanish.
     scaled: Vec<f64>,
 }
@@ -338,6 +366,7 @@ impl GramFinder {
             gram: vec![0.0; h * h],
             eigen: SymmetricEigen::new(h),
             w: vec![0.0; d],
+            blocks: Default::default(),
             scaled: Vec::new(),
         }
     }
@@ -348,7 +377,7 @@ impl GramFinder {
         let largest = (0..h)
             .map(|i| self.gram[i * (h + 1)])
             .fold(0.0f64, |m, v| if v.is_nan() { f64::INFINITY } else { m.max(v) });
-        if (1e-240..=1e240).contains(&largest) {
+        if SQUARES.contains(&largest) {
             return self.finish(g, 1.0, radius, p);
         }
         check_finite("gradient", g)?;
@@ -368,6 +397,73 @@ impl GramFinder {
         minimum
     }
 
+    /// The minimum alone, from the Gram matrix; none where its squares would overflow or vanish.
+    fn support(&mut self, g: &[f64], radius: f64) -> Result<Option<LinearMin>> {
+        self.thin.gram(g, &mut self.gram);
+        let trace = trace(&self.gram, self.thin.short());
+        if !SQUARES.contains(&trace) {
+            return Ok(None);
+        }
+        Ok(Some(self.top(self.thin.rounding() * trace, radius)?.0))
+    }
+
+    /// The minimum from a Gram matrix whose top eigenvalue errs by at most `hidden`, and its derivative by an entry of
+    /// the eigenvalue: `-radius / (2 sigma)`.
+    fn top(&mut self, hidden: f64, radius: f64) -> Result<(LinearMin, f64)> {
+        self.eigen.decompose(&self.gram)?;
+        let top = self.eigen.top_value().max(0.0);
+        let hidden = hidden + 8.0 * f64::EPSILON * top;
+        let (value, lower) = (-radius * top.sqrt(), -radius * (top + hidden).sqrt());
+        let minimum = LinearMin { value, lower, confidence: Confidence::Exact, products: 0 };
+        Ok((minimum, -0.5 * radius / top.sqrt().max(f64::MIN_POSITIVE)))
+    }
+
+    /// The best mixture `M(t) = (1-t) P + t G`: with the three products of `P` and `G` every Gram matrix `M M^T` is a
+    /// sum of small matrices. None where squares would overflow or vanish.
+    fn mix(&mut self, task: &MixTask<'_>, radius: f64) -> Result<Option<Mixture>> {
+        let h = self.thin.short();
+        let [pp, pg, gg] = &mut self.blocks;
+        for block in [&mut *pp, &mut *pg, &mut *gg] {
+            block.resize(h * h, 0.0);
+        }
+        self.thin.gram(task.from, pp);
+        self.thin.cross(task.from, task.to, pg);
+        self.thin.gram(task.to, gg);
+        let (from, to) = (trace(pp, h), trace(gg, h));
+        if !SQUARES.contains(&from) || !SQUARES.contains(&to) {
+            return Ok(None);
+        }
+        let blocks = std::mem::take(&mut self.blocks);
+        let [pp, pg, gg] = &blocks;
+        let found = mixture::search(task, mixture::CHEAP, |t| {
+            let s = 1.0 - t;
+            for i in 0..h {
+                for j in 0..h {
+                    let cross = pg[i * h + j] + pg[j * h + i];
+                    let at = i * h + j;
+                    self.gram[at] = s * s * pp[at] + s * t * cross + t * t * gg[at];
+                }
+            }
+            // each block errs by `rounding` times the lengths of its two matrices
+            let hidden = self.thin.rounding() * (s * from.sqrt() + t * to.sqrt()).powi(2);
+            let (minimum, per_eigenvalue) = self.top(hidden, radius)?;
+            // d/dt of the eigenvalue: e^T (d/dt M M^T) e
+            let e = self.eigen.top_vector();
+            let mut rise = 0.0;
+            for i in 0..h {
+                for j in 0..h {
+                    let at = i * h + j;
+                    let cross = pg[at] + pg[j * h + i];
+                    let slope = -2.0 * s * pp[at] + (s - t) * cross + 2.0 * t * gg[at];
+                    rise += e[i] * e[j] * slope;
+                }
+            }
+            Ok((minimum, per_eigenvalue * rise))
+        });
+        self.blocks = blocks;
+        found.map(Some)
+    }
+
     /// From the Gram matrix of `g`, which is the matrix asked about times `factor`.
     fn finish(&mut self, g: &[f64], factor: f64, radius: f64, p: &mut [f64]) -> Result<LinearMin> {
         let h = self.thin.short();
@@ -383,7 +479,7 @@ impl GramFinder {
         // What rounding may hide of sigma_1^2: every entry of the Gram matrix errs by `rounding`
         // times the lengths of its two rows, together at most rounding |G|^2 (Frobenius), and the
         // eigen-decomposition by a few eps sigma_1^2.
-        let trace: f64 = (0..h).map(|i| self.gram[i * (h + 1)]).sum();
+        let trace = trace(&self.gram, h);
         let top = self.eigen.top_value().max(sigma * sigma);
         let hidden = self.thin.rounding() * trace + 8.0 * f64::EPSILON * top;
         let value = -radius * (sigma / factor);

@@ -2,7 +2,7 @@
 //! back is checked.
 
 use super::{Ledger, Measured, OracleCounts, Population, SaddleProblem, Sampled, Seen};
-use crate::domain::{Domain, LinearMin, Oracle};
+use crate::domain::{Domain, LinearMin, MixTask, Mixture, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
 use crate::sliding::{SlideReport, SlideTask};
 
@@ -261,6 +261,20 @@ impl<'a> Oracles<'a> {
     pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         let answer = self.oracle(block).lmo(g, p)?;
         self.count_lo(block, 1, answer.products);
+        Ok(answer)
+    }
+
+    /// The least value of `<g, .>` over X.
+    pub fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+        let answer = self.x.support(g, scratch)?;
+        self.count_lo(Block::X, 1, answer.products);
+        Ok(answer)
+    }
+
+    /// The best mixture of two minorants over X.
+    pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+        let answer = self.x.mix(task, scratch)?;
+        self.count_lo(Block::X, answer.evaluations, answer.products);
         Ok(answer)
     }
 

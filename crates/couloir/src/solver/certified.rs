@@ -476,8 +476,8 @@ impl<'a> Certified<'a> {
         step_toward(gamma, &self.gradient, &mut self.minorant_slope);
         self.minorant_constant += gamma * (constant - self.minorant_constant);
         let Certified { oracles, best, floor, .. } = self;
-        let (slope, vertex) = (&self.minorant_slope, &mut self.trial_v.x); // free between steps
-        let average = oracles.certifying(|o| o.lmo(Block::X, slope, vertex))?;
+        let slope = &self.minorant_slope;
+        let average = oracles.certifying(|o| o.support_x(slope, &mut floor.scratch))?;
         // iterates are sums of k terms by now, each of them rounded
         let ulps = 8.0 + k.sqrt();
         let rounding = ulps * f64::EPSILON * (upper.abs() + (upper - constant).abs());
@@ -488,7 +488,7 @@ impl<'a> Certified<'a> {
         floor.confidence = floor.confidence.and(average.confidence).and(self.y_confidence);
         let worth = WORTH * best.certificate.gap;
         let new = Minorant { slope: &self.gradient, constant, y: &self.y };
-        oracles.certifying(|o| floor.absorb(o, new, rounding, worth, vertex))?;
+        oracles.certifying(|o| floor.absorb(o, new, rounding, worth))?;
         if lower_average > floor.value {
             let (constant, y) = (self.minorant_constant, &self.y_bar[..]);
             floor.take(Minorant { slope, constant, y }, lower_average);
@@ -503,7 +503,7 @@ impl<'a> Certified<'a> {
                 o.grad_x(x, y_hat, g)?;
                 let constant = o.value(x, y_hat)? - dot(g, &x.x);
                 let new = Minorant { slope: g, constant, y: y_hat };
-                floor.absorb(o, new, rounding, worth, vertex)
+                floor.absorb(o, new, rounding, worth)
             })?;
             if floor.value - before > 0.1 * (best.upper - before) {
                 self.next_look = k as u64 + 1;

@@ -1,0 +1,189 @@
+//! The best mixture of two linear minorants over a set.
+
+use super::{Confidence, LinearMin, Oracle, room};
+use crate::error::Result;
+use crate::linalg::{combine, dot_difference};
+
+/// Evaluations that a search may spend where each is a linear minimisation.
+const DEAR: u32 = 4;
+/// And where each is the work of a small matrix.
+pub(super) const CHEAP: u32 = 12;
+
+/// Two linear functions `u -> constant + <slope, u>`, and what is known of their mixtures.
+#[derive(Clone, Copy, Debug)]
+pub struct MixTask<'a> {
+    /// The slope at weight 0.
+    pub from: &'a [f64],
+    /// The constant at weight 0.
+    pub from_constant: f64,
+    /// The slope at weight 1.
+    pub to: &'a [f64],
+    /// The constant at weight 1.
+    pub to_constant: f64,
+    /// A lower bound of the minimum over the set at weight 0.
+    pub known: f64,
+    /// The weight to try first, above 0 and at most 1.
+    pub guess: f64,
+    /// The search ends when no more than this is to be gained.
+    pub worth: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug)]
+pub struct Mixture {
+    /// The weight of the second function; 0 if none tried is better than the first alone.
+    pub weight: f64,
+    /// A lower bound of the mixture's minimum over the set.
+    pub lower: f64,
+    /// On what the bounds rest.
+    pub confidence: Confidence,
+    /// Minima that were computed, and operator products that they took.
+    pub evaluations: u64,
+    /// As in [`LinearMin`].
+    pub products: u64,
+}
+
+/// A weight that was tried: the bound there and how fast it rises.
+#[derive(Clone, Copy)]
+struct Cut {
+    weight: f64,
+    value: f64,
+    rise: f64,
+}
+
+impl Cut {
+    /// Where two cuts meet: the highest that the bound may be between them, as it is concave.
+    fn meet(self, other: Cut) -> (f64, f64) {
+        let ahead = other.value - other.rise * other.weight - self.value + self.rise * self.weight;
+        let weight = (ahead / (self.rise - other.rise)).clamp(self.weight, other.weight);
+        (weight, self.value + self.rise * (weight - self.weight))
+    }
+}
+
+/// Maximises `D(t) = min_u (1-t) (constant + <from, u>) + t (constant' + <to, u>)` over `t` in `[0, 1]`. `minimise` gives for a
+/// `t` the minimum of `<(1-t) from + t to, u>` and `<to - from, u>` at the minimiser: `D` is concave, and that is its
+/// slope but for the constants.
+pub(super) fn search(
+    task: &MixTask<'_>,
+    evaluations: u32,
+    mut minimise: impl FnMut(f64) -> Result<(LinearMin, f64)>,
+) -> Result<Mixture> {
+    let mut best = Mixture {
+        weight: 0.0,
+        lower: task.known,
+        confidence: Confidence::Exact,
+        evaluations: 0,
+        products: 0,
+    };
+    let (mut low, mut high) = (None::<Cut>, None::<Cut>);
+    let mut weight = task.guess;
+    for _ in 0..evaluations {
+        let (minimum, slope) = minimise(weight)?;
+        best.evaluations += 1;
+        best.products += minimum.products;
+        best.confidence = best.confidence.and(minimum.confidence);
+        let constant = (1.0 - weight) * task.from_constant + weight * task.to_constant;
+        let value = constant + minimum.lower;
+        if value > best.lower {
+            (best.weight, best.lower) = (weight, value);
+        }
+        let rise = task.to_constant - task.from_constant + slope;
+        let cut = Cut { weight, value, rise };
+        if rise > 0.0 {
+            low = Some(cut)
+        } else {
+            high = Some(cut)
+        }
+        let (next, most) = match (low, high) {
+            (Some(low), Some(high)) => low.meet(high),
+            (Some(low), None) if low.weight == 1.0 => break,
+            (Some(low), None) => {
+                ((2.0 * low.weight).min(1.0), low.value + low.rise * (1.0 - low.weight))
+            }
+            (None, Some(high)) => {
+                // the parabola through the bound at 0 and this cut
+                let bend = (task.known - high.value) / high.weight + high.rise;
+                let back = if bend < 0.0 { 0.5 * high.rise / bend } else { 0.9 };
+                let next = high.weight * (1.0 - back.clamp(0.1, 0.9));
+                (next, high.value - high.rise * high.weight)
+            }
+            (None, None) => break,
+        };
+        if !(most - best.lower > task.worth) {
+            break;
+        }
+        weight = next;
+    }
+    Ok(best)
+}
+
+/// The search with the set's linear minimisation.
+pub(super) fn by_lmo<O: Oracle + ?Sized>(
+    oracle: &mut O,
+    task: &MixTask<'_>,
+    scratch: &mut Vec<f64>,
+) -> Result<Mixture> {
+    let dim = task.from.len();
+    let (mixed, vertex) = room(scratch, 2 * dim).split_at_mut(dim);
+    search(task, DEAR, |t| {
+        combine(1.0 - t, task.from, t, task.to, mixed);
+        let minimum = oracle.lmo(mixed, vertex)?;
+        Ok((minimum, dot_difference(vertex, task.to, task.from).0))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Domain, NuclearBall};
+
+    fn wave(rate: f64, dim: usize) -> Vec<f64> {
+        (0..dim).map(|i| (rate * i as f64).sin() + (0.1 * rate * i as f64).cos()).collect()
+    }
+
+    #[test]
+    fn the_nuclear_ball_mixes_by_gram_matrices_as_by_linear_minimisation() {
+        for (rows, cols) in [(4, 30), (30, 4), (3, 3)] {
+            let (from, to) = (wave(0.7, rows * cols), wave(1.3, rows * cols));
+            let ball = NuclearBall::new(rows, cols, 2.0).expect("a ball");
+            let mut oracle = ball.oracle();
+            let mut scratch = Vec::new();
+            let known = 0.3 + oracle.support(&from, &mut scratch).expect("a minimum").lower;
+            for (to_constant, guess) in [(0.0, 0.5), (2.0, 0.01), (20.0, 0.5), (-20.0, 1.0)] {
+                let task = MixTask {
+                    from: &from,
+                    from_constant: 0.3,
+                    to: &to,
+                    to_constant,
+                    known,
+                    guess,
+                    worth: 1e-9,
+                };
+                let quick = oracle.mix(&task, &mut scratch).expect("a mixture");
+                let plain = by_lmo(&mut *oracle, &task, &mut scratch).expect("a mixture");
+                assert!(plain.lower <= quick.lower + 1e-9, "{quick:?} {plain:?}");
+                if plain.evaluations < u64::from(DEAR) {
+                    assert!((quick.weight - plain.weight).abs() < 1e-6, "{quick:?} {plain:?}");
+                    assert!((quick.lower - plain.lower).abs() < 1e-9, "{quick:?} {plain:?}");
+                }
+                // brute force: nowhere above the best, and near it
+                let mut p = vec![0.0; rows * cols];
+                let best = (0..=1000)
+                    .map(|k| {
+                        let t = f64::from(k) / 1000.0;
+                        let mut mixed = vec![0.0; rows * cols];
+                        combine(1.0 - t, &from, t, &to, &mut mixed);
+                        (1.0 - t) * 0.3
+                            + t * to_constant
+                            + oracle.lmo(&mixed, &mut p).expect("lmo").value
+                    })
+                    .fold(f64::NEG_INFINITY, f64::max);
+                assert!(quick.lower <= best + 1e-6, "{quick:?} {best}");
+                assert!(
+                    quick.lower >= best - 0.01 * (best - known) - 1e-9,
+                    "{quick:?} {best} {known}"
+                );
+            }
+        }
+    }
+}
