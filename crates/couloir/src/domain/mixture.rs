@@ -166,23 +166,18 @@ mod tests {
                     assert!((quick.weight - plain.weight).abs() < 1e-6, "{quick:?} {plain:?}");
                     assert!((quick.lower - plain.lower).abs() < 1e-9, "{quick:?} {plain:?}");
                 }
-                // brute force: nowhere above the best, and near it
+                // against the minimum at the weight found, and at all weights of a fine grid
                 let mut p = vec![0.0; rows * cols];
-                let best = (0..=1000)
-                    .map(|k| {
-                        let t = f64::from(k) / 1000.0;
-                        let mut mixed = vec![0.0; rows * cols];
-                        combine(1.0 - t, &from, t, &to, &mut mixed);
-                        (1.0 - t) * 0.3
-                            + t * to_constant
-                            + oracle.lmo(&mixed, &mut p).expect("lmo").value
-                    })
-                    .fold(f64::NEG_INFINITY, f64::max);
-                assert!(quick.lower <= best + 1e-6, "{quick:?} {best}");
-                assert!(
-                    quick.lower >= best - 0.01 * (best - known) - 1e-9,
-                    "{quick:?} {best} {known}"
-                );
+                let mut minimum = |t: f64| {
+                    let mut mixed = vec![0.0; rows * cols];
+                    combine(1.0 - t, &from, t, &to, &mut mixed);
+                    let least = oracle.lmo(&mixed, &mut p).expect("a minimum").value;
+                    (1.0 - t) * 0.3 + t * to_constant + least
+                };
+                assert!(quick.lower <= minimum(quick.weight) + 1e-12, "{quick:?}");
+                let grid = (0..=1000).map(|k| minimum(f64::from(k) / 1000.0));
+                let best = grid.fold(f64::NEG_INFINITY, f64::max);
+                assert!(quick.lower >= best - 0.01 * (best - known) - 1e-9, "{quick:?} {best}");
             }
         }
     }
