@@ -23,8 +23,15 @@ const CHUNK_ENTRIES: usize = 32 * 1024;
 /// Chunks of one task at the most.
 const TASK_CHUNKS: usize = 4;
 
-/// Partial sums and copies of chunks.
-static SCRATCH: Pool = Pool::new();
+thread_local! {
+    /// Partial sums and copies of chunks.
+    static SCRATCH: Pool = const { Pool::new() };
+}
+
+/// Lends this thread's scratch memory.
+fn with_scratch<T>(len: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
+    SCRATCH.with(|pool| pool.with(len, work))
+}
 
 /// Magnitudes between which squares and their sums neither overflow nor lose what matters.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
@@ -135,7 +142,7 @@ impl Thin {
         product: impl Fn(MatRef<'_, f64>, MatRef<'_, f64>, &mut [f64], Accum) + Copy + Sync + Send,
     ) {
         match self.halve(a.ncols()) {
-            Some(middle) => SCRATCH.with(out.len(), |other| {
+            Some(middle) => with_scratch(out.len(), |other| {
                 let ((a0, a1), (b0, b1)) = (a.split_at_col(middle), b.split_at_col(middle));
                 rayon::join(
                     || self.accumulate(a0, b0, out, product),
@@ -173,7 +180,7 @@ impl Thin {
         let m = MatRef::from_row_major_slice(m, h, h);
         self.columns(self.view_mut(x), 0, |_, mut part| {
             let count = part.ncols();
-            SCRATCH.with(h * count, |buffer| {
+            with_scratch(h * count, |buffer| {
                 let mut copy = if self.transposed() {
                     MatMut::from_column_major_slice_mut(buffer, h, count)
                 } else {
@@ -251,7 +258,7 @@ impl Thin {
     fn sum_rows(&self, x: &[f64], w: &[f64], out: &mut [f64]) {
         if let Some(middle) = self.halve(w.len()) {
             let ((w0, w1), (x0, x1)) = (w.split_at(middle), x.split_at(middle * out.len()));
-            SCRATCH.with(out.len(), |other| {
+            with_scratch(out.len(), |other| {
                 rayon::join(|| self.sum_rows(x0, w0, out), || self.sum_rows(x1, w1, other));
                 super::axpy(1.0, other, out);
             });
