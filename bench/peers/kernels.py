@@ -6,7 +6,8 @@ import sys
 import time
 
 import numpy as np
-from certified_numpy import Kernels, from_file
+from certified_numpy import from_file
+from numpy_kernels import Kernels
 from threadpoolctl import threadpool_limits
 
 ROUNDS = 11
