@@ -201,4 +201,6 @@ def from_file(path):
 
     rows, labels = load_svmlight_file(path)
     classes, labels = np.unique(labels, return_inverse=True)
-    return sp.csr_array(rows), labels, len(classes)
+    # scikit-learn's indices are of 64 bits, which the products would have to read
+    rows = sp.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), shape=rows.shape)
+    return rows, labels, len(classes)

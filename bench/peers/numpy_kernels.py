@@ -52,12 +52,13 @@ class Kernels:
         self.own = np.arange(n) * classes + labels  # where the label's entry of each row lies
 
     def over(self, blocks, work):
-        """The sum of work(block, scratch) over all blocks."""
+        """The sum of what work(block, scratch) returns over all blocks, where it returns something."""
 
         def lane(blocks, scratch):
             total = 0
             for block in blocks:
-                total = total + work(block, scratch)
+                part = work(block, scratch)
+                total = total if part is None else total + part
             return total
 
         return sum(self.pool.map(lane, blocks, self.scratch))
@@ -85,13 +86,14 @@ class Kernels:
 
     def combine(self, weights, scores, out):
         """The point with these weights of scores."""
-        terms = [(w, s) for w, s in zip(weights, scores) if w != 0]
+        (weight, first), *rest = [(w, s) for w, s in zip(weights, scores) if w != 0]
 
         def work(block, scratch):
-            s = out.scores[block]
-            add_up(terms, block, s, scratch)
+            to, part = out.scores[block], scratch[: block.stop - block.start]
+            np.multiply(first[block], weight, out=to)
+            for w, s in rest:
+                to += np.multiply(s[block], w, out=part)
             self.softmax(block, out)
-            return 0
 
         self.over_rows(work)
 
@@ -112,7 +114,6 @@ class Kernels:
         def work(block, _):
             np.multiply(at.powers[block], (weights[block] / at.totals[block])[:, None], out=out[block])
             out.reshape(-1)[self.own[block]] -= weights[block]
-            return 0
 
         self.over_rows(work)
 
@@ -144,13 +145,5 @@ class Kernels:
             to *= weights[0]
             for w, m in terms:
                 to += np.multiply(m[block], w, out=part)
-            return 0
 
         self.over_features(work)
-
-
-def add_up(terms, block, out, scratch):
-    (w, first), *rest = terms
-    np.multiply(first[block], w, out=out)
-    for w, m in rest:
-        out += np.multiply(m[block], w, out=scratch[: len(out)])
