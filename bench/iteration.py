@@ -34,7 +34,7 @@ def run(goals, quick):
                     goals.add(f"iteration, {name} {objective}", f"{ratio:.1f} x", "at least 5 x (aim 10)", ratio >= 5)
             rows.append(row)
         peer.close()
-    print("ms per iteration (iterations, gradients + those of the certificate); NumPy with the better of one and two threads of BLAS")
+    print("ms per iteration (iterations, gradients + those of the certificate); BLAS on one or two threads")
     show(["data", "ours", "NumPy, the same iteration", "times faster", "to the gap, with setup",
           "NumPy without hull search", "times faster", "to the gap, with setup"], rows)
 

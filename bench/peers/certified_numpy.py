@@ -7,8 +7,8 @@ It is written to be fast. X lies by features (d x h), so that products with spar
 are both stored by rows and cut into one piece a thread (SciPy's products and NumPy's ufuncs run on one thread, but let
 go of the interpreter's lock). Passes over long arrays go by blocks that stay in cache, into buffers that are there
 already. Points carry their scores, so that an iteration costs one product with A and one with A', and inner
-products with a gradient A' W are taken with W in score space. Spectral work goes through h x h Gram matrices, and those of
-combinations come from the blocks of their parts: one pass a gradient serves all of them.
+products with a gradient A' W are taken with W in score space. Spectral work goes through h x h Gram matrices, and
+those of combinations come from the blocks of their parts, without a pass.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ class Certified:
         # every v with its scores
         self.v, self.trial_v = ((np.zeros((d, classes)), np.zeros((n, classes))) for _ in range(2))
         self.v_gram = np.zeros((classes, classes))
-        self.shifted, self.g, self.w = np.empty((d, classes)), np.empty((d, classes)), np.empty((n, classes))
+        self.g, self.w = np.empty((d, classes)), np.empty((n, classes))
         self.average = Combination(kernels, d, classes, tau)
         self.search = HullSearch(kernels, self.model, hull_points, d) if hull_points else None
         self.floor = LowerBound(kernels, d, classes, tau) if hull_points else None
@@ -95,15 +95,16 @@ class Certified:
         of_g, of_v_and_g = grams
         gram = self.v_gram - (of_v_and_g + of_v_and_g.T) / alpha + of_g / alpha**2
         factor = shrink(gram, self.tau)
-        (v, _), (out, _), g, shifted = self.v, self.trial_v, self.g, self.shifted
+        (v, _), (out, _), g = self.v, self.trial_v, self.g
 
         def work(block, scratch):
-            to = out[block] if factor is None else shifted[block]
+            part = scratch[: block.stop - block.start]
+            to = out[block] if factor is None else part
             np.multiply(g[block], -1 / alpha, out=to)
             to += v[block]
             if factor is not None:
                 np.dot(to, factor, out=out[block])
-            step = np.subtract(out[block], v[block], out=scratch[: len(to)])
+            step = np.subtract(out[block], v[block], out=part)
             return np.vdot(step, step)
 
         square = self.kernels.over_features(work)
@@ -150,9 +151,10 @@ class Certified:
                 self.lhat *= 2
             y, fresh = y_hat, True
         new = Minorant(self.g, grams[0], self.constant(z, y))
+        worth = WORTH * self.gap * model.s
         y_hat, best = self.move(mix, y_hat, best)
         self.v_gram, self.upper = v_gram, min(self.upper, best)
-        self.bound(k, gamma, new, y_hat)
+        self.bound(k, gamma, new, y_hat, worth)
         if needed < 0.7 * self.lhat:
             self.lhat *= k / (k + 1)
 
@@ -170,14 +172,13 @@ class Certified:
             self.trial_v = self.search.push(self.trial_v)
         return y_hat, best
 
-    def bound(self, k, gamma, new, y_hat):
+    def bound(self, k, gamma, new, y_hat, worth):
         """The lower bounds of the gradients so far."""
         if not self.floor:
             (cross,) = self.kernels.grams([self.average.slope], new.slope)
             self.average.mix(gamma, new, cross)
             self.lower = max(self.lower, new.constant + least_linear(new.gram, self.tau), self.average.bound())
             return
-        worth = WORTH * self.gap * self.model.s
         with_average, with_floor = self.kernels.grams([self.average.slope, self.floor.slope], new.slope)
         self.average.mix(gamma, new, with_average)
         self.floor.absorb(new, with_floor, worth)

@@ -1,4 +1,4 @@
-"""Answers `objective tol hull_points blas_threads` with a run of certified_numpy to that tolerance on the file of its argument."""
+"""Answers `objective tol hull_points blas_threads` with a run of certified_numpy on the file of its argument."""
 
 import json
 import sys
@@ -25,8 +25,9 @@ def main():
                 method.step()
             seconds = time.perf_counter() - start
         print(json.dumps({
-            "seconds": seconds, "setup": setup, "iterations": method.k, "grads": method.grads,
-            "certificate_grads": method.looks, "gap": method.gap, "solved": bool(method.gap <= float(tol)), "blas_threads": int(blas_threads),
+            "seconds": seconds, "setup": setup, "iterations": method.k,
+            "grads": method.grads, "certificate_grads": method.looks,
+            "gap": method.gap, "solved": bool(method.gap <= float(tol)), "blas_threads": int(blas_threads),
         }))
 
 
