@@ -1,180 +1,144 @@
 """Certified MPCGS for robust multiclass classification in NumPy and SciPy: what the bench compares with.
 
-The algorithm of docs/theory.md, "Certified MPCGS", as crates/couloir/src/solver/certified.rs has it, but without the
-search for a better x in the hull of the last points, which makes an iteration dearer and the iterations fewer.
+The algorithm of docs/theory.md, "Certified MPCGS", as crates/couloir/src/solver/certified.rs has it: the same iteration
+with `hull_points=8`; with 0 a plainer one, without the search for a better x, the mixed lower bound and the looks.
 
-It is written to be fast: X lies by features (d x h), so that products with sparse matrices run along memory; A and A'
-are both stored by rows and cut into one piece a thread (SciPy's products and NumPy's ufuncs run on one thread, but
-let go of the interpreter's lock); points carry their scores, so that an iteration costs one product with A and one
-with A'; spectral work goes through the h x h Gram matrix; the best response is in closed form.
+It is written to be fast. X lies by features (d x h), so that products with sparse matrices run along memory; A and A'
+are both stored by rows and cut into one piece a thread (SciPy's products and NumPy's ufuncs run on one thread, but let
+go of the interpreter's lock). Passes over long arrays go by blocks that stay in cache, into buffers that are there
+already. Points carry their scores, so that an iteration costs one product with A and one with A', and inner
+products with a gradient A' W are taken with W in score space. Spectral work goes through h x h Gram matrices, and
+those of combinations come from the blocks of their parts, without a pass.
 """
-
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from hull_search import HullSearch
+from lower_bound import Combination, LowerBound, Minorant, least_linear
+from numpy_kernels import Kernels
 
-ROUNDS, FIRST_GUESS = 4, 1e-3
-
-
-def pieces(count, threads):
-    return [slice(count * t // threads, count * (t + 1) // threads) for t in range(threads)]
-
-
-class Kernels:
-    """The four kernels, on a number of threads."""
-
-    def __init__(self, rows, labels, classes, threads):
-        n, d = rows.shape
-        self.labels, self.classes, self.pool = labels, classes, ThreadPoolExecutor(threads)
-        columns = rows.T.tocsr()
-        self.by_row = [(s, rows[s]) for s in pieces(n, threads)]
-        # as many non-zeros in every piece: text has features of any frequency
-        cuts = np.searchsorted(columns.indptr, columns.nnz * np.arange(1, threads) / threads)
-        ends = [0, *cuts.tolist(), d]
-        self.by_column = [(slice(a, b), columns[a:b]) for a, b in zip(ends, ends[1:])]
-
-    def run(self, work, parts):
-        list(self.pool.map(work, parts))
-
-    def scores(self, x):
-        """A X, n x h."""
-        out = np.empty((len(self.labels), self.classes))
-
-        def work(part):
-            out[part[0]] = part[1] @ x
-
-        self.run(work, self.by_row)
-        return out
-
-    def adjoint(self, w):
-        """A' W, d x h."""
-        out = np.empty((self.by_column[-1][0].stop, self.classes))
-
-        def work(part):
-            out[part[0]] = part[1] @ w
-
-        self.run(work, self.by_column)
-        return out
-
-    def softmax(self, scores):
-        """The losses, and the slopes: softmax minus the label's indicator."""
-        losses, slopes = np.empty(len(scores)), np.empty_like(scores)
-
-        def work(part):
-            s, q, b = scores[part], slopes[part], self.labels[part]
-            rows = np.arange(len(b))
-            own = s[rows, b]
-            top = s.max(axis=1)
-            np.subtract(s, top[:, None], out=q)
-            np.exp(q, out=q)
-            total = q.sum(axis=1)
-            losses[part] = np.log(total) + (top - own)
-            q /= total[:, None]
-            q[rows, b] -= 1
-
-        self.run(work, pieces(len(scores), len(self.by_row)))
-        return losses, slopes
-
-    @staticmethod
-    def gram(x):
-        """X' X, h x h: BLAS's syrk."""
-        return x.T @ x
+ROUNDS, FIRST_GUESS, WORTH = 4, 1e-3, 0.01
 
 
-def project_to_nuclear_ball(m, tau):
-    values, vectors = np.linalg.eigh(Kernels.gram(m))
+def shrink(gram, tau):
+    """F with M F the projection of M onto the nuclear ball, from M' M; none where M lies in the ball."""
+    values, vectors = np.linalg.eigh(gram)
     singular = np.sqrt(np.maximum(values, 0))
     if singular.sum() <= tau:
-        return m
+        return None
     falling = singular[::-1]
     theta = ((np.cumsum(falling) - tau) / np.arange(1, len(falling) + 1)).max()
     kept = np.maximum(singular - theta, 0)
     factor = np.divide(kept, singular, out=np.zeros_like(kept), where=singular > 0)
-    return m @ ((vectors * factor) @ vectors.T)
+    return (vectors * factor) @ vectors.T
 
 
-def least_linear(g, tau):
-    """min over the ball of <g, u>."""
-    return -tau * np.sqrt(max(np.linalg.eigvalsh(Kernels.gram(g))[-1], 0))
+class Model:
+    """s <l(X), y> - lambda/2 |n y - 1|^2, with lambda = lambda_n / n, by losses."""
 
+    def __init__(self, n, lambda_n, s):
+        self.n, self.lambda_n, self.s, self.count = n, lambda_n, s, np.arange(1, n + 1)
 
-def best_response(losses, s, lambda_n):
-    """The maximiser of s <l, y> - lambda/2 |n y - 1|^2 over the simplex."""
-    n = len(losses)
-    shifted = losses * (s / lambda_n)
-    falling = np.sort(shifted)[::-1]
-    theta = ((np.cumsum(falling) - n) / np.arange(1, n + 1)).max()
-    return np.maximum(shifted - theta, 0) / n
+    def respond(self, at):
+        """The best y of the simplex."""
+        shifted = at.losses * (self.s / self.lambda_n)
+        falling = np.sort(shifted)[::-1]
+        theta = ((np.cumsum(falling) - self.n) / self.count).max()
+        shifted -= theta
+        np.maximum(shifted, 0, out=shifted)
+        shifted /= self.n
+        return shifted
 
-
-@dataclass
-class Point:
-    """A point of X by its scores, losses and slopes."""
-
-    scores: np.ndarray
-    losses: np.ndarray
-    slopes: np.ndarray
+    def value(self, at, y):
+        off = self.n * y - 1
+        return self.s * (at.losses @ y) - self.lambda_n / (2 * self.n) * (off @ off)
 
 
 class Certified:
-    def __init__(self, rows, labels, classes, tau, lambda_n, paper, threads=2):
+    def __init__(self, rows, labels, classes, tau, lambda_n, paper, hull_points, threads=2):
         n, d = rows.shape
-        self.kernels = Kernels(rows, labels, classes, threads)
-        self.n, self.tau, self.lambda_n, self.s = n, tau, lambda_n, 1 / n if paper else 1.0
-        self.diameter, self.lhat, self.k, self.grads = 2 * tau, 0.0, 0, 0
-        self.x, self.v = np.zeros((d, classes)), np.zeros((d, classes))
-        self.v_scores = np.zeros((n, classes))
-        self.at_x = self.prepare(np.zeros((n, classes)))
-        self.minorant_slope, self.minorant_constant = np.zeros((d, classes)), 0.0
-        self.upper, self.lower = self.value(self.at_x, self.respond(self.at_x)), -np.inf
+        self.kernels = kernels = Kernels(rows, labels, classes, threads)
+        self.model = Model(n, lambda_n, 1 / n if paper else 1.0)
+        self.tau, self.diameter, self.lhat, self.k = tau, 2 * tau, 0.0, 0
+        self.x, self.at_x, self.z, self.trial = np.zeros((d, classes)), *(kernels.point() for _ in range(3))
+        # every v with its scores
+        self.v, self.trial_v = ((np.zeros((d, classes)), np.zeros((n, classes))) for _ in range(2))
+        self.v_gram = np.zeros((classes, classes))
+        self.g, self.w = np.empty((d, classes)), np.empty((n, classes))
+        self.average = Combination(kernels, d, classes, tau)
+        self.search = HullSearch(kernels, self.model, hull_points, d) if hull_points else None
+        self.floor = LowerBound(kernels, d, classes, tau) if hull_points else None
+        # the certificate at the start
+        kernels.combine([1.0], [np.zeros((n, classes))], self.at_x)
+        y = self.model.respond(self.at_x)
+        self.gradient(self.at_x, y)
+        self.grads, self.looks, self.next_look = 0, 1, 2
+        self.upper = self.model.value(self.at_x, y)
+        self.lower = self.constant(self.at_x, y) + least_linear(kernels.gram(self.g), tau)
 
-    def prepare(self, scores):
-        return Point(scores, *self.kernels.softmax(scores))
+    def gradient(self, at, y):
+        """The gradient in `g`, and in `w` what it is the adjoint product of."""
+        self.kernels.weighted_slopes(at, self.model.s * y, self.w)
+        self.kernels.adjoint(self.w, self.g)
 
-    def respond(self, at):
-        return best_response(at.losses, self.s, self.lambda_n)
-
-    def value(self, at, y):
-        return self.s * (at.losses @ y) - self.lambda_n / (2 * self.n) * ((self.n * y - 1) ** 2).sum()
-
-    def grad_x(self, at, y):
-        self.grads += 1
-        return self.kernels.adjoint(at.slopes * (self.s * y)[:, None])
+    def constant(self, at, y):
+        """f(u, y) >= constant + <g, u> for all u, where g is the gradient at that point."""
+        return self.model.value(at, y) - self.kernels.dot(self.w, at.scores)
 
     @property
     def gap(self):
         """The certified gap over s."""
-        return (self.upper - self.lower) / self.s
+        return (self.upper - self.lower) / self.model.s
+
+    def project(self, alpha, grams):
+        """The trial v: the projection of v - g / alpha. Its Gram matrix, and how far it went, squared."""
+        of_g, of_v_and_g = grams
+        gram = self.v_gram - (of_v_and_g + of_v_and_g.T) / alpha + of_g / alpha**2
+        factor = shrink(gram, self.tau)
+        (v, _), (out, _), g = self.v, self.trial_v, self.g
+
+        def work(block, scratch):
+            part = scratch[: block.stop - block.start]
+            to = out[block] if factor is None else part
+            np.multiply(g[block], -1 / alpha, out=to)
+            to += v[block]
+            if factor is not None:
+                np.dot(to, factor, out=out[block])
+            step = np.subtract(out[block], v[block], out=part)
+            return np.vdot(step, step)
+
+        square = self.kernels.over_features(work)
+        return gram if factor is None else factor.T @ gram @ factor, square
 
     def step(self):
         k = self.k = self.k + 1
         gamma = 3 / (k + 2)
-        z = self.prepare((1 - gamma) * self.at_x.scores + gamma * self.v_scores)
-        y = self.respond(z)
-        g = self.grad_x(z, y)
-        if self.lhat == 0:
-            self.lhat = FIRST_GUESS * np.linalg.norm(g) / self.diameter
-        most_rounds, failed = ROUNDS + int(0.5 * np.log2(k)), 0
+        kernels, model, x, z, mix = self.kernels, self.model, self.trial, self.z, [1 - gamma, gamma]
+        kernels.combine(mix, [self.at_x.scores, self.v[1]], z)
+        y, most_rounds, failed, fresh = model.respond(z), ROUNDS + int(0.5 * np.log2(k)), 0, True
         while True:
+            if fresh:
+                self.gradient(z, y)
+                self.grads += 1
+                grams = kernels.grams([self.g, self.v[0]], self.g)
+                value_z, at_v, fresh = model.value(z, y), kernels.dot(self.w, self.v[1]), False
+            if self.lhat == 0:
+                self.lhat = FIRST_GUESS * np.sqrt(np.trace(grams[0])) / self.diameter
             alpha = 6 * self.lhat / (k + 1)
-            v = project_to_nuclear_ball(self.v - g / alpha, self.tau)
-            v_scores = self.kernels.scores(v)
-            x = self.prepare((1 - gamma) * self.at_x.scores + gamma * v_scores)
-            step = v - self.v
-            slope, square = np.vdot(g, step), np.vdot(step, step)
+            v_gram, square = self.project(alpha, grams)
+            kernels.scores(*self.trial_v)
+            kernels.combine(mix, [self.at_x.scores, self.trial_v[1]], x)
             # (c): how far f(., y) bends between z and x
-            value_z, value = self.value(z, y), self.value(x, y)
-            bend = value - value_z - gamma * slope
+            value = model.value(x, y)
+            bend = value - value_z - gamma * (kernels.dot(self.w, self.trial_v[1]) - at_v)
             allowed = 0.5 * gamma * alpha * square
             needed = self.lhat * bend / allowed if allowed > 0 else 0
             if bend - allowed > 1e-14 * abs(value):
                 self.lhat = np.clip(1.05 * needed, 1.4 * self.lhat, 16 * self.lhat)
                 continue
             # (a): y answers x nearly as well as the best response does
-            y_hat = self.respond(x)
-            best = self.value(x, y_hat)
+            y_hat = model.respond(x)
+            best = model.value(x, y_hat)
             eps = max(best - value, 0)
             if eps <= max(self.lhat * self.diameter**2 / (k * (k + 1) * (k + 2)), 1e-14 * abs(value)):
                 break
@@ -185,21 +149,51 @@ class Certified:
             failed += 1
             if failed % most_rounds == 0:
                 self.lhat *= 2
-            y = y_hat
-            g = self.grad_x(z, y)
-        # f(u, y_k) >= constant + <g, u>, alone and on average
-        constant = value - bend - ((1 - gamma) * np.vdot(g, self.x) + gamma * np.vdot(g, v))
-        self.minorant_slope *= 1 - gamma
-        self.minorant_slope += gamma * g
-        self.minorant_constant += gamma * (constant - self.minorant_constant)
-        single = constant + least_linear(g, self.tau)
-        average = self.minorant_constant + least_linear(self.minorant_slope, self.tau)
-        self.upper, self.lower = min(self.upper, best), max(self.lower, single, average)
-        self.x *= 1 - gamma
-        self.x += gamma * v
-        self.v, self.v_scores, self.at_x = v, v_scores, x
+            y, fresh = y_hat, True
+        new = Minorant(self.g, grams[0], self.constant(z, y))
+        worth = WORTH * self.gap * model.s
+        y_hat, best = self.move(mix, y_hat, best)
+        self.v_gram, self.upper = v_gram, min(self.upper, best)
+        self.bound(k, gamma, new, y_hat, worth)
         if needed < 0.7 * self.lhat:
             self.lhat *= k / (k + 1)
+
+    def move(self, mix, y_hat, best):
+        """On to the accepted point, or to a better one in the hull of the last ones."""
+        points, weights = [(self.x, self.at_x.scores), self.trial_v], mix
+        if self.search:
+            points += self.search.history
+            if self.search.is_due():
+                self.trial, y_hat, best, weights = self.search.run(points, weights, self.trial, y_hat, best, self.gap)
+        self.kernels.move(self.x, weights, [x for x, _ in points[1:]])
+        self.at_x, self.trial = self.trial, self.at_x
+        self.v, self.trial_v = self.trial_v, self.v
+        if self.search:
+            self.trial_v = self.search.push(self.trial_v)
+        return y_hat, best
+
+    def bound(self, k, gamma, new, y_hat, worth):
+        """The lower bounds of the gradients so far."""
+        if not self.floor:
+            (cross,) = self.kernels.grams([self.average.slope], new.slope)
+            self.average.mix(gamma, new, cross)
+            self.lower = max(self.lower, new.constant + least_linear(new.gram, self.tau), self.average.bound())
+            return
+        with_average, with_floor = self.kernels.grams([self.average.slope, self.floor.slope], new.slope)
+        self.average.mix(gamma, new, with_average)
+        self.floor.absorb(new, with_floor, worth)
+        average = self.average.bound()
+        if average > self.floor.value:
+            self.floor.take(self.average, average)
+        # the minorant at (x, yhat) costs a gradient: a quarter of the method's at the most
+        if k >= self.next_look and 4 * (self.looks + 1) <= self.grads:
+            self.looks += 1
+            before = self.floor.value
+            self.gradient(self.at_x, y_hat)
+            gram, cross = self.kernels.grams([self.g, self.floor.slope], self.g)
+            self.floor.absorb(Minorant(self.g, gram, self.constant(self.at_x, y_hat)), cross, worth)
+            self.next_look = k + 1 if self.floor.value - before > 0.1 * (self.upper - before) else 2 * k
+        self.lower = max(self.lower, self.floor.value)
 
 
 def from_file(path):
@@ -208,4 +202,6 @@ def from_file(path):
 
     rows, labels = load_svmlight_file(path)
     classes, labels = np.unique(labels, return_inverse=True)
-    return sp.csr_array(rows), labels, len(classes)
+    # scikit-learn's indices are of 64 bits, which the products would have to read
+    rows = sp.csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), shape=rows.shape)
+    return rows, labels, len(classes)

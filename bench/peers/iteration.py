@@ -1,4 +1,4 @@
-"""Answers `objective tol blas_threads` with a run of certified_numpy to that tolerance on the file of its argument."""
+"""Answers `objective tol hull_points blas_threads` with a run of certified_numpy on the file of its argument."""
 
 import json
 import sys
@@ -13,17 +13,20 @@ LIMIT = 400
 def main():
     rows, labels, classes = from_file(sys.argv[1])
     for line in sys.stdin:
-        objective, tol, blas_threads = line.split()
+        objective, tol, hull_points, blas_threads = line.split()
         with threadpool_limits(int(blas_threads), user_api="blas"):
             start = time.perf_counter()
-            method = Certified(rows, labels, classes, tau=100.0, lambda_n=1.0, paper=objective == "paper")
+            method = Certified(
+                rows, labels, classes, tau=100.0, lambda_n=1.0, paper=objective == "paper", hull_points=int(hull_points)
+            )
             setup = time.perf_counter() - start
             start = time.perf_counter()
             while method.gap > float(tol) and method.k < LIMIT:
                 method.step()
             seconds = time.perf_counter() - start
         print(json.dumps({
-            "seconds": seconds, "setup": setup, "iterations": method.k, "grads": method.grads,
+            "seconds": seconds, "setup": setup, "iterations": method.k,
+            "grads": method.grads, "certificate_grads": method.looks,
             "gap": method.gap, "solved": bool(method.gap <= float(tol)), "blas_threads": int(blas_threads),
         }))
 
