@@ -261,7 +261,7 @@ impl RobustFit {
     fn vectors(&self) -> (u128, u128) {
         match &self.method {
             Method::Certified(settings) => {
-                let history = settings.hull_points.saturating_sub(2) as u128;
+                let history = settings.hull_points.saturating_sub(3) as u128;
                 (17 + history, 17 + history)
             }
             Method::Mpscgs(_) => (23, 23),

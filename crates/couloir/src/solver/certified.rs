@@ -430,7 +430,7 @@ impl<'a> Certified<'a> {
                 &mut self.oracles,
                 &mut self.responder,
                 &self.x,
-                &self.trial_v,
+                [&self.trial_v, &self.v],
                 gamma,
                 &mut self.trial_x,
                 &mut self.y_hat,
@@ -449,7 +449,9 @@ impl<'a> Certified<'a> {
             self.best.x_is_current = false;
         }
         match (&self.improver, better) {
-            (Some(improver), Some(_)) => improver.apply(&mut self.x.x, &self.trial_v.x),
+            (Some(improver), Some(_)) => {
+                improver.apply(&mut self.x.x, [&self.trial_v.x, &self.v.x])
+            }
             _ => step_toward(gamma, &self.trial_v.x, &mut self.x.x),
         }
         std::mem::swap(&mut self.x.image, &mut self.trial_x.image);

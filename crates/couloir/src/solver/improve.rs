@@ -22,10 +22,12 @@ const RIDGE: f64 = 1e-10;
 
 /// The search, and when it pays.
 pub(super) struct Improver {
-    /// The last `v`'s, newest last.
+    /// The `v`'s before `v_{k-1}`, newest last.
     pub history: Vec<Imaged>,
     filled: usize,
-    /// Weights of `[x_{k-1}, v_k, history...]`.
+    /// Whether there has been an iteration: before, `v_{k-1}` is `x_{k-1}`.
+    started: bool,
+    /// Weights of `[x_{k-1}, v_k, v_{k-1}, history...]`.
     weights: Vec<f64>,
     trial: Vec<f64>,
     slope: Vec<f64>,
@@ -43,8 +45,9 @@ impl Improver {
     pub fn new(points: usize, like: &PointX, dim_y: usize) -> Self {
         let m = points.min(MOST_POINTS);
         Improver {
-            history: (2..m).map(|_| Imaged::of(like)).collect(),
+            history: (3..m).map(|_| Imaged::of(like)).collect(),
             filled: 0,
+            started: false,
             weights: vec![0.0; m],
             trial: vec![0.0; m],
             slope: vec![0.0; m],
@@ -74,6 +77,7 @@ impl Improver {
     /// Takes `v_{k-1}` into the history and hands back the buffer of the oldest entry.
     pub fn push(&mut self, v: Imaged) -> Imaged {
         self.waited += 1;
+        self.started = true;
         if self.history.is_empty() {
             return v;
         }
@@ -90,7 +94,7 @@ impl Improver {
 
     /// Whether it is time for a search.
     pub fn is_due(&self) -> bool {
-        self.filled > 0 && self.waited > self.wait
+        self.started && self.waited > self.wait
     }
 
     /// Searches from `x_k = (1 - gamma) x_{k-1} + gamma v_k`, given in `x_k` with its response `y_hat` and upper
@@ -102,23 +106,23 @@ impl Improver {
         oracles: &mut Oracles<'_>,
         responder: &mut Responder,
         x_old: &PointX,
-        v_new: &Imaged,
+        vs: [&Imaged; 2],
         gamma: f64,
         x_k: &mut PointX,
         y_hat: &mut [f64],
         upper: f64,
         gap: f64,
     ) -> Result<Option<f64>> {
-        let m = 2 + self.filled;
+        let m = 3 + self.filled;
         self.weights.fill(0.0);
         self.weights[0] = 1.0 - gamma;
         self.weights[1] = gamma;
-        self.fill_gram(m, x_old, v_new);
+        self.fill_gram(m, x_old, vs);
         let mut best = upper;
         let mut improved = false;
         // the scale of the quadratic model: f's curvature in the image, found by backtracking
         oracles.grad_image(x_k, y_hat, &mut self.grad_image)?;
-        self.fill_slope(m, x_old, v_new);
+        self.fill_slope(m, x_old, vs);
         let mut beta = 0.0;
         for _ in 0..EVALUATIONS {
             if beta == 0.0 {
@@ -139,7 +143,7 @@ impl Improver {
             if -predicted <= 1e-3 * WORTH * gap {
                 break;
             }
-            self.form(m, x_old, v_new);
+            self.form(m, x_old, vs);
             oracles.prepare(&mut self.point);
             self.response.copy_from_slice(y_hat);
             let accuracy = 1e-3 * WORTH * gap;
@@ -160,7 +164,7 @@ impl Improver {
                 y_hat.copy_from_slice(&self.response);
                 self.weights[..m].copy_from_slice(&self.trial[..m]);
                 oracles.grad_image(x_k, y_hat, &mut self.grad_image)?;
-                self.fill_slope(m, x_old, v_new);
+                self.fill_slope(m, x_old, vs);
                 beta = curvature;
             } else {
                 beta = curvature.max(2.0 * beta);
@@ -176,28 +180,29 @@ impl Improver {
     }
 
     /// `x = sum_j w_j p_j` with the weights found, in place of `x_{k-1}`.
-    pub fn apply(&self, x: &mut [f64], v_new: &[f64]) {
-        crate::linalg::axpby(self.weights[1], v_new, self.weights[0], x);
-        for (entry, w) in self.recent().iter().zip(&self.weights[2..]) {
+    pub fn apply(&self, x: &mut [f64], vs: [&[f64]; 2]) {
+        crate::linalg::axpby(self.weights[1], vs[0], self.weights[0], x);
+        let older = self.recent().iter().map(|entry| &entry.x[..]);
+        for (v, w) in std::iter::once(vs[1]).chain(older).zip(&self.weights[2..]) {
             if *w != 0.0 {
-                axpy(*w, &entry.x, x);
+                axpy(*w, v, x);
             }
         }
     }
 
-    fn image<'b>(&'b self, j: usize, x_old: &'b PointX, v_new: &'b Imaged) -> &'b [f64] {
+    fn image<'b>(&'b self, j: usize, x_old: &'b PointX, vs: [&'b Imaged; 2]) -> &'b [f64] {
         match j {
             0 => &x_old.image,
-            1 => &v_new.image,
-            j => &self.recent()[j - 2].image,
+            1 | 2 => &vs[j - 1].image,
+            j => &self.recent()[j - 3].image,
         }
     }
 
     /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
-    fn fill_gram(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
+    fn fill_gram(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
         let mut images: [&[f64]; MOST_POINTS] = [&[]; MOST_POINTS];
         for (j, image) in images[..m].iter_mut().enumerate() {
-            *image = self.image(j, x_old, v_new);
+            *image = self.image(j, x_old, vs);
         }
         let gram = gram_of_differences(&images[1..m], &x_old.image);
         let mut largest: f64 = 0.0;
@@ -214,20 +219,20 @@ impl Improver {
         }
     }
 
-    fn fill_slope(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
+    fn fill_slope(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
         self.slope[0] = 0.0;
         for j in 1..m {
-            let image = self.image(j, x_old, v_new);
+            let image = self.image(j, x_old, vs);
             self.slope[j] = dot_difference(&self.grad_image, image, &x_old.image).0;
         }
     }
 
-    fn form(&mut self, m: usize, x_old: &PointX, v_new: &Imaged) {
+    fn form(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
         let mut image = std::mem::take(&mut self.point.image);
         image.fill(0.0);
         for j in 0..m {
             if self.trial[j] != 0.0 {
-                axpy(self.trial[j], self.image(j, x_old, v_new), &mut image);
+                axpy(self.trial[j], self.image(j, x_old, vs), &mut image);
             }
         }
         self.point.image = image;
