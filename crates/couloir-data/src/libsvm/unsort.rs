@@ -4,10 +4,10 @@
 //! every second from the outer cache. Where in the text a row of the sorted block belongs is known only at the
 //! end; but one can start at any row, and stop at a row where someone else has started. So the text is found
 //! in some hundred segments, a few at a time whose loads overlap, and these are then put in order.
-//! On blocks of news20 that takes 3 ms instead of 7.
+//! On blocks of news20.scale.bz2 undoing the sort takes 5 ms so, and 8.6 ms the plain way.
 
-/// Segments in work at a time.
-const LANES: usize = 8;
+/// Segments in work at a time; twice as many are no faster.
+const LANES: usize = 4;
 /// Segments in all, but for one: many, since their lengths are random and the last ones are walked alone.
 const STARTS: usize = 256;
 /// On the link of a row where a segment starts. The other bits are the next row and, in the lowest eight, the
