@@ -8,8 +8,8 @@
 
 use std::io::{self, Read};
 
-const BLOCK: u64 = 0x3141_5926_5359;
-const END: u64 = 0x1772_4538_5090;
+pub(super) const BLOCK: u64 = 0x3141_5926_5359;
+pub(super) const END: u64 = 0x1772_4538_5090;
 /// Bits of a mark and the checksum after it.
 const MARK: usize = 48 + 32;
 /// No block is larger than this when packed: 900 kB that do not shrink, and tables.
@@ -191,7 +191,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-fn invalid(what: &'static str) -> io::Error {
+pub(super) fn invalid(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 

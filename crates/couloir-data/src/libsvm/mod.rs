@@ -5,11 +5,13 @@
 //! threads of the current rayon pool, while the next pieces are being read; what comes out does not
 //! depend on the number of threads. Memory is bounded: the data itself, a few pieces of the file, one line.
 
+mod bunzip;
 mod bz2;
 mod number;
 mod parse;
 mod read;
 mod source;
+mod unsort;
 mod write;
 
 pub use read::{ReadOptions, read, read_from};

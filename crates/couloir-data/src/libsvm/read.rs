@@ -1,5 +1,6 @@
 //! Reading: pieces in parallel, put together in order.
 
+use super::bunzip::Unpacker;
 use super::parse::{Rows, Rules};
 use super::source::{Batch, Piece, Source, packing};
 use crate::dataset::{Csr, Dataset, Label};
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// More classes than anyone trains; a mistyped number must not eat the memory.
 const MAX_CLASSES: usize = 1 << 24;
@@ -159,15 +161,22 @@ struct Body {
 }
 
 impl Parsed {
-    fn new(piece: &Piece, rules: &Rules<'_>, max_text: u64) -> io::Result<Self> {
+    /// Unpackers that no one needs are in `unpackers`.
+    fn new(
+        piece: &Piece,
+        rules: &Rules<'_>,
+        max_text: u64,
+        unpackers: &Mutex<Vec<Unpacker>>,
+    ) -> io::Result<Self> {
         if !piece.packed {
             return Ok(Parsed::from_text(&piece.bytes, rules));
         }
-        let mut text = Vec::with_capacity(1 << 20);
-        bzip2::read::BzDecoder::new(&piece.bytes[..])
-            .take(max_text.saturating_add(1))
-            .read_to_end(&mut text)?;
-        Ok(Parsed::from_text(&text, rules))
+        let idle = || unpackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unpacker = idle().pop().unwrap_or_else(Unpacker::new);
+        let parsed =
+            unpacker.unpack(&piece.bytes, max_text).map(|text| Parsed::from_text(text, rules));
+        idle().push(unpacker);
+        parsed
     }
 
     fn from_text(text: &[u8], rules: &Rules<'_>) -> Self {
@@ -229,13 +238,14 @@ impl<'a> Collector<'a> {
     fn run(mut self, mut source: Source) -> Result<Dataset> {
         let threads = rayon::current_num_threads();
         let limit = (4 * threads).clamp(4, 128);
+        let unpackers = Mutex::new(Vec::new());
         let (mut batch, mut ahead) = (Batch::default(), Batch::default());
         // a short first batch: until it is there, no one has anything to parse
         batch.fill(&mut source, threads);
         loop {
             let (rules, max_text) = (self.rules, self.max_text());
             let parse = || -> Vec<io::Result<Parsed>> {
-                let one = |piece: &Piece| Parsed::new(piece, &rules, max_text);
+                let one = |piece: &Piece| Parsed::new(piece, &rules, max_text, &unpackers);
                 batch.pieces().par_iter().with_max_len(1).map(one).collect()
             };
             let more = batch.end.is_none();
