@@ -32,7 +32,12 @@ fn watch(family: &Family, method: Method, mut look: impl FnMut(&TracePoint, &dyn
         .outcome;
     // a run may end before only because rounding leaves nothing to gain
     let floor = outcome.status == Status::NoProgress && outcome.certificate.gap < 1e-12;
-    assert!(seen == ITERATIONS || floor, "{name}: {} after {seen}", outcome.status);
+    assert!(
+        seen == ITERATIONS || floor,
+        "{name}: {} after {seen} at {:e}",
+        outcome.status,
+        outcome.certificate.gap
+    );
 }
 
 fn exact_gap(family: &Family, x: &[f64], y: &[f64]) -> f64 {

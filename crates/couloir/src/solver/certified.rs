@@ -17,6 +17,9 @@ use crate::sliding::{SlideState, SlideTask};
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
 pub(super) const INNER_BUDGET: u64 = 10_000_000;
 
+/// Linear minimisations that an inner solve may spend on more accuracy than the bound asks for.
+const POLISH_BUDGET: u64 = 200_000;
+
 /// Settings of certified MPCGS.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -327,12 +330,18 @@ impl<'a> Certified<'a> {
         if self.exact_x {
             return Ok(Ok(self.oracles.prox(Block::X, g, v, alpha, out)?));
         }
-        let eta = (self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)))
-            .min(0.05 * self.best.certificate.gap);
-        let task = SlideTask { r: g, q: v, beta: alpha, eta, budget: self.inner_budget };
-        let slide = self.oracles.slide(Block::X, &task, out)?;
-        if slide.state == SlideState::OutOfBudget {
-            return Ok(Err(Step::InnerBudget(Block::X)));
+        // what the bound asks for, and what pays: more, as far as it comes cheaply
+        let needed = self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0));
+        let eta = needed.min(0.05 * self.best.certificate.gap);
+        let budget = self.inner_budget.min(POLISH_BUDGET);
+        let task = SlideTask { r: g, q: v, beta: alpha, eta, budget };
+        let mut slide = self.oracles.slide(Block::X, &task, out)?;
+        if slide.state == SlideState::OutOfBudget && !(slide.gap <= needed) {
+            let task = SlideTask { eta: needed, budget: self.inner_budget, ..task };
+            slide = self.oracles.slide(Block::X, &task, out)?;
+            if slide.state == SlideState::OutOfBudget {
+                return Ok(Err(Step::InnerBudget(Block::X)));
+            }
         }
         Ok(Ok(slide.gap))
     }
