@@ -33,7 +33,7 @@ pub struct CertifiedSettings {
     /// The first `Lhat`; where none is given a small guess is raised until the conditions hold.
     pub first_lhat: Option<f64>,
     /// Points of the convex hull in which a better `x` is sought when it pays (3 to 16; 0 for
-    /// never). Each beyond the first two keeps one more vector and its image in memory.
+    /// never). Each beyond the first three keeps one more vector and its image in memory.
     pub hull_points: usize,
 }
 

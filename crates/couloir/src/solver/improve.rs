@@ -1,6 +1,6 @@
 //! Free improvement of x: any `x'` in X with `max_y f(x', y) <= f(x_k, y_k) + eps_k` may take the place of
 //! `x_k` without harm to the bounds. Images are linear, so the search over the convex hull of
-//! `x_{k-1}`, `v_k` and the last few `v`'s (in which `x_k` lies) costs no operator product.
+//! `x_{k-1}`, `v_k`, `v_{k-1}` and a few earlier `v`'s (in which `x_k` lies) costs no operator product.
 
 use super::respond::Responder;
 use crate::error::Result;
