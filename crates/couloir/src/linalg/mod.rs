@@ -14,7 +14,9 @@ pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub(crate) use sparse_dense::{score_rows, transpose};
-pub(crate) use vector::{MOST_POINTS, all_finite, gram_of_differences, update};
+pub(crate) use vector::{
+    MOST_POINTS, all_finite, combine_many, gram_of_differences, slopes_of_differences, update,
+};
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
     norm_squared, scale, step_toward,

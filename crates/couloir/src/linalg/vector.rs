@@ -242,6 +242,67 @@ fn gram_of(points: &[&[f64]], c: &[f64], first: usize) -> [[f64; MOST_POINTS]; M
     gram
 }
 
+/// `out = own out + sum_j w_j p_j`, reading each point once. What has weight zero is not read.
+pub(crate) fn combine_many(own: f64, weights: &[f64], points: &[&[f64]], out: &mut [f64]) {
+    assert!(points.iter().all(|p| p.len() == out.len()), "shapes of points");
+    combine_from(own, weights, points, out, 0);
+}
+
+fn combine_from(own: f64, weights: &[f64], points: &[&[f64]], out: &mut [f64], first: usize) {
+    if out.len() > GRAIN {
+        let middle = (out.len() / 2).next_multiple_of(LANES);
+        let (left, right) = out.split_at_mut(middle);
+        rayon::join(
+            || combine_from(own, weights, points, left, first),
+            || combine_from(own, weights, points, right, first + middle),
+        );
+        return;
+    }
+    for (b, block) in out.chunks_mut(BLOCK).enumerate() {
+        let start = first + b * BLOCK;
+        if own == 0.0 {
+            block.fill(0.0);
+        } else {
+            block.iter_mut().for_each(|o| *o *= own);
+        }
+        for (w, p) in weights.iter().zip(points).filter(|(w, _)| **w != 0.0) {
+            for (o, p) in block.iter_mut().zip(&p[start..]) {
+                *o += w * p;
+            }
+        }
+    }
+}
+
+/// `<g, p_j - c>` for every point, reading each once.
+pub(crate) fn slopes_of_differences(g: &[f64], points: &[&[f64]], c: &[f64]) -> [f64; MOST_POINTS] {
+    let fits = points.len() <= MOST_POINTS && g.len() == c.len();
+    assert!(fits && points.iter().all(|p| p.len() == c.len()), "shapes of points");
+    slopes_of(g, points, c, 0)
+}
+
+fn slopes_of(g: &[f64], points: &[&[f64]], c: &[f64], first: usize) -> [f64; MOST_POINTS] {
+    let mut slopes = [0.0; MOST_POINTS];
+    if c.len() > GRAIN {
+        let middle = (c.len() / 2).next_multiple_of(LANES);
+        let (left, right) = rayon::join(
+            || slopes_of(&g[..middle], points, &c[..middle], first),
+            || slopes_of(&g[middle..], points, &c[middle..], first + middle),
+        );
+        for j in 0..MOST_POINTS {
+            slopes[j] = left[j] + right[j];
+        }
+        return slopes;
+    }
+    for start in (0..c.len()).step_by(BLOCK) {
+        let end = c.len().min(start + BLOCK);
+        for (slope, p) in slopes.iter_mut().zip(points) {
+            let p = &p[first + start..first + end];
+            *slope += difference_piece([&g[start..end], p, &c[start..end]])[0];
+        }
+    }
+    slopes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,6 +352,15 @@ mod tests {
                 assert!((gram[i][j] - plain[i][j]).abs() < 1e-10 * len as f64, "{i} {j}");
             }
         }
+        let slopes = slopes_of_differences(&c, &[&a, &b], &b);
+        assert!((slopes[0] - dot_difference(&c, &a, &b).0).abs() < 1e-10 * len as f64);
+        assert_eq!(slopes[1], 0.0);
+        let mut sum = vec![f64::NAN; len];
+        let nan = vec![f64::NAN; len];
+        combine_many(0.0, &[0.5, 0.0, -2.0], &[&a, &nan, &b], &mut sum);
+        assert!((0..len).all(|i| (sum[i] - (0.5 * a[i] - 2.0 * b[i])).abs() < 1e-15));
+        combine_many(2.0, &[4.0], &[&b], &mut sum);
+        assert!((0..len).all(|i| (sum[i] - a[i]).abs() < 1e-14));
         assert!(all_finite(&a));
         let mut broken = a.clone();
         broken[len - 2] = f64::NAN;

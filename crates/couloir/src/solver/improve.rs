@@ -5,7 +5,7 @@
 use super::respond::Responder;
 use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
-use crate::linalg::{axpy, dot_difference, gram_of_differences};
+use crate::linalg::{combine_many, gram_of_differences, slopes_of_differences};
 use crate::problem::{Imaged, Oracles, PointX};
 use crate::sliding::SlideState;
 
@@ -181,29 +181,29 @@ impl Improver {
 
     /// `x = sum_j w_j p_j` with the weights found, in place of `x_{k-1}`.
     pub fn apply(&self, x: &mut [f64], vs: [&[f64]; 2]) {
-        crate::linalg::axpby(self.weights[1], vs[0], self.weights[0], x);
-        let older = self.recent().iter().map(|entry| &entry.x[..]);
-        for (v, w) in std::iter::once(vs[1]).chain(older).zip(&self.weights[2..]) {
-            if *w != 0.0 {
-                axpy(*w, v, x);
-            }
+        let mut points: [&[f64]; MOST_POINTS] = [vs[0]; MOST_POINTS];
+        points[1] = vs[1];
+        for (point, entry) in points[2..].iter_mut().zip(self.recent()) {
+            *point = &entry.x;
         }
+        let others = 2 + self.filled;
+        combine_many(self.weights[0], &self.weights[1..=others], &points[..others], x);
     }
 
-    fn image<'b>(&'b self, j: usize, x_old: &'b PointX, vs: [&'b Imaged; 2]) -> &'b [f64] {
-        match j {
-            0 => &x_old.image,
-            1 | 2 => &vs[j - 1].image,
-            j => &self.recent()[j - 3].image,
+    /// The images of all points.
+    fn images<'b>(&'b self, x_old: &'b PointX, vs: [&'b Imaged; 2]) -> [&'b [f64]; MOST_POINTS] {
+        let mut images: [&[f64]; MOST_POINTS] = [&x_old.image; MOST_POINTS];
+        images[1] = &vs[0].image;
+        images[2] = &vs[1].image;
+        for (image, entry) in images[3..].iter_mut().zip(self.recent()) {
+            *image = &entry.image;
         }
+        images
     }
 
     /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
     fn fill_gram(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
-        let mut images: [&[f64]; MOST_POINTS] = [&[]; MOST_POINTS];
-        for (j, image) in images[..m].iter_mut().enumerate() {
-            *image = self.image(j, x_old, vs);
-        }
+        let images = self.images(x_old, vs);
         let gram = gram_of_differences(&images[1..m], &x_old.image);
         let mut largest: f64 = 0.0;
         for i in 0..m {
@@ -220,21 +220,15 @@ impl Improver {
     }
 
     fn fill_slope(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
+        let images = self.images(x_old, vs);
+        let slopes = slopes_of_differences(&self.grad_image, &images[1..m], &x_old.image);
         self.slope[0] = 0.0;
-        for j in 1..m {
-            let image = self.image(j, x_old, vs);
-            self.slope[j] = dot_difference(&self.grad_image, image, &x_old.image).0;
-        }
+        self.slope[1..m].copy_from_slice(&slopes[..m - 1]);
     }
 
     fn form(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
         let mut image = std::mem::take(&mut self.point.image);
-        image.fill(0.0);
-        for j in 0..m {
-            if self.trial[j] != 0.0 {
-                axpy(self.trial[j], self.image(j, x_old, vs), &mut image);
-            }
-        }
+        combine_many(0.0, &self.trial[..m], &self.images(x_old, vs)[..m], &mut image);
         self.point.image = image;
     }
 
