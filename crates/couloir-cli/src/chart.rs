@@ -63,7 +63,7 @@ pub fn log_chart(title: &str, x_label: &str, y_label: &str, series: &[Series]) -
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
+            .position(SeriesLabelPosition::MiddleRight)
             .background_style(WHITE.mix(0.85))
             .border_style(RGBColor(200, 200, 200))
             .label_font(("sans-serif", 14))
