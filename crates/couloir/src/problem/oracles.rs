@@ -54,6 +54,11 @@ impl Imaged {
     pub fn of(point: &PointX) -> Self {
         Imaged { x: point.x.clone(), image: point.image.clone() }
     }
+
+    /// Room for a point like this one: zeros, whose memory is not touched before it is used.
+    pub fn room_for(point: &PointX) -> Self {
+        Imaged { x: vec![0.0; point.x.len()], image: vec![0.0; point.image.len()] }
+    }
 }
 
 /// A problem that is lent, or one made for the occasion.

@@ -45,7 +45,7 @@ impl Improver {
     pub fn new(points: usize, like: &PointX, dim_y: usize) -> Self {
         let m = points.min(MOST_POINTS);
         Improver {
-            history: (3..m).map(|_| Imaged::of(like)).collect(),
+            history: (3..m).map(|_| Imaged::room_for(like)).collect(),
             filled: 0,
             started: false,
             weights: vec![0.0; m],
