@@ -2,10 +2,9 @@
 
 use crate::files::{Limits, cache, check_output, on_threads};
 use crate::progress::Progress;
-use crate::values::{show_bytes, threads};
+use crate::values::{show_bytes, table, threads};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use comfy_table::{CellAlignment, Table, presets};
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
 use couloir_data::fetch::{Checked, FetchOptions, fetch};
 use couloir_data::generate::TextLike;
@@ -127,14 +126,7 @@ fn find(name: &str) -> Result<&'static Entry> {
 }
 
 fn list(folder: &Path, out: &mut dyn Write) -> Result<()> {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(["name", "rows", "features", "classes", "fetched", "what it is"]);
-    for column in 1..4 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = table(["name", "rows", "features", "classes", "fetched", "what it is"], 1..4);
     for entry in CATALOGUE {
         let fetched = if folder.join(entry.file).is_file() { "yes" } else { "no" };
         table.add_row([

@@ -3,10 +3,9 @@
 use crate::chart::{Series, log_chart};
 use crate::failure::bad;
 use crate::files::on_threads;
-use crate::report::trace_line;
-use crate::values::{positive, show, threads};
+use crate::report::write_trace;
+use crate::values::{positive, show, table, threads};
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
 use couloir::Method;
 use couloir::model::{Fitted, Measures, RobustFit, stratified_split};
 use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
@@ -104,7 +103,7 @@ fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let model = options.out.join("model.safetensors");
     robust.classifier(labels)?.save(&model)?;
     let trace = options.out.join("trace.jsonl");
-    write_traces(&trace, &runs)?;
+    write_trace(&trace, runs.iter().map(|(_, fitted)| fitted))?;
     let picture = options.out.join("gap.svg");
     write_picture(&picture, &runs)?;
     writeln!(out, "\nmodel    {}", model.display())?;
@@ -127,18 +126,6 @@ fn fit(fit: &RobustFit, data: &Dataset) -> Result<Fitted> {
     Ok(fit.run(rows, data.labels, classes, &WallClock::start(), &mut nobody)?)
 }
 
-fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(header);
-    for column in 1..N {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
 fn measure(fitted: &Fitted, test: &Dataset) -> Result<Measures> {
     let names = test.classes.iter().map(|class| class.text().to_owned()).collect();
     let mut test = test.clone();
@@ -147,7 +134,7 @@ fn measure(fitted: &Fitted, test: &Dataset) -> Result<Measures> {
 }
 
 fn compare_models(test: &Dataset, models: &[(&str, &Fitted)], out: &mut dyn Write) -> Result<()> {
-    let mut table = table([
+    let header = [
         "on the test rows",
         "accuracy",
         "worst recall",
@@ -157,7 +144,8 @@ fn compare_models(test: &Dataset, models: &[(&str, &Fitted)], out: &mut dyn Writ
         "certified gap",
         "gradients",
         "seconds",
-    ]);
+    ];
+    let mut table = table(header, 1..header.len());
     for (name, fitted) in models {
         let m = measure(fitted, test)?;
         table.add_row([
@@ -178,7 +166,7 @@ fn compare_models(test: &Dataset, models: &[(&str, &Fitted)], out: &mut dyn Writ
 }
 
 fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
-    let mut table = table([
+    let header = [
         "method",
         "iterations",
         "passes over the data",
@@ -186,7 +174,8 @@ fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
         "robust loss",
         "certified gap",
         "seconds",
-    ]);
+    ];
+    let mut table = table(header, 1..header.len());
     for (name, fitted) in runs {
         let outcome = fitted.outcome();
         table.add_row([
@@ -206,18 +195,6 @@ fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
          others need not."
     )?;
     Ok(())
-}
-
-fn write_traces(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {
-    let mut lines = Vec::new();
-    for (name, fitted) in runs {
-        for point in &fitted.outcome().trace {
-            let mut line = trace_line(point, fitted.model().scale())?;
-            line.insert_str(1, &format!("\"method\":\"{name}\","));
-            lines.push(line);
-        }
-    }
-    Ok(write_atomically(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?)
 }
 
 fn write_picture(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {

@@ -2,9 +2,8 @@
 
 use crate::files::{Source, on_threads};
 use crate::trained::Inputs;
-use crate::values::show;
+use crate::values::{show, table};
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
 use couloir::model::{Classifier, Measures};
 use serde::Serialize;
 use std::io::Write;
@@ -119,11 +118,7 @@ fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> 
         "CVaR 10 %     {}, the mean of the largest tenth of the losses",
         show(scores.cvar_10)
     )?;
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(["class", "rows", "recall"]);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = table(["class", "rows", "recall"], 0..3);
     for class in &report.per_class {
         let recall = class.recall.map_or("none".to_owned(), show);
         table.add_row([class.label.clone(), class.rows.to_string(), recall]);

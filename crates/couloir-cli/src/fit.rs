@@ -2,14 +2,14 @@
 
 use crate::files::{Source, check_distinct, check_output, on_threads};
 use crate::progress::Progress;
-use crate::report::{Report, trace_line};
+use crate::report::{Report, write_trace};
 use crate::settings::{Settings, names};
 use crate::values::{positive, show};
 use anyhow::{Context, Result};
 use couloir::model::{Fitted, RobustFit};
-use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
+use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -56,7 +56,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     on_threads(options.settings.threads, || {
         let (report, fitted) = fit_source(options, &fit, &source)?;
         if let Some(path) = &options.trace {
-            write_trace(path, &fitted).with_context(|| format!("{}", path.display()))?;
+            write_trace(path, [&fitted]).with_context(|| format!("{}", path.display()))?;
         }
         if options.json {
             writeln!(out, "{}", serde_json::to_string(&report)?)?;
@@ -91,13 +91,6 @@ fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Re
     }
     let report = Report::new(file, options.output.as_deref(), d, entries, &fitted);
     Ok((report, fitted))
-}
-
-fn write_trace(path: &Path, fitted: &Fitted) -> Result<()> {
-    let scale = fitted.model().scale();
-    let lines = fitted.outcome().trace.iter().map(|point| trace_line(point, scale));
-    let lines = lines.collect::<serde_json::Result<Vec<String>>>()?;
-    Ok(write_atomically(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?)
 }
 
 fn summarise(report: &Report, out: &mut dyn Write) -> Result<()> {

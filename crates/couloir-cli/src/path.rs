@@ -5,10 +5,9 @@ use crate::files::{Source, check_distinct, check_output, on_threads};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::settings::{Settings, names};
-use crate::values::{positive, show};
+use crate::values::{positive, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use comfy_table::{CellAlignment, Table, presets};
 use couloir::model::{
     Criterion, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
     stratified_split,
@@ -244,8 +243,7 @@ fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()
     let Summary { data, n, d, classes, train_rows, validation_rows, .. } = summary;
     writeln!(out, "data      {data}: {n} rows, {d} features, {classes} classes")?;
     writeln!(out, "split     {train_rows} rows to train on, {validation_rows} held back\n")?;
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header([
+    let header = [
         "tau",
         "accuracy",
         "worst recall",
@@ -256,10 +254,8 @@ fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()
         "rank",
         "ended",
         "",
-    ]);
-    for column in table.column_iter_mut().take(8) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    ];
+    let mut table = table(header, 0..8);
     for (k, step) in summary.steps.iter().enumerate() {
         table.add_row([
             show(step.tau),

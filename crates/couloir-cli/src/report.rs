@@ -1,8 +1,9 @@
 //! What a fit has to tell, as JSON. Numbers that are not finite become null.
 
+use anyhow::Result;
 use couloir::model::Fitted;
 use couloir::problem::{Counter, Ledger, OracleCounts};
-use couloir::run::TracePoint;
+use couloir::run::{TracePoint, write_atomically};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -124,6 +125,7 @@ impl Serialize for Counts {
 /// A line of the trace file.
 #[derive(Serialize)]
 struct TraceLine {
+    method: &'static str,
     iteration: u64,
     seconds: f64,
     gap: f64,
@@ -138,10 +140,23 @@ struct TraceLine {
     passes: f64,
 }
 
+/// Writes the traces of fits, a JSON object a line.
+pub fn write_trace<'a>(path: &Path, fits: impl IntoIterator<Item = &'a Fitted>) -> Result<()> {
+    let mut lines = Vec::new();
+    for fitted in fits {
+        let (method, scale) = (fitted.fit().method.name(), fitted.model().scale());
+        for point in &fitted.outcome().trace {
+            lines.push(trace_line(method, point, scale)?);
+        }
+    }
+    Ok(write_atomically(path, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?)
+}
+
 /// A point of the trace as JSON, its objective over `scale`.
-pub fn trace_line(point: &TracePoint, scale: f64) -> serde_json::Result<String> {
+fn trace_line(method: &'static str, point: &TracePoint, scale: f64) -> serde_json::Result<String> {
     let (certificate, ledger) = (&point.certificate, &point.ledger);
     serde_json::to_string(&TraceLine {
+        method,
         iteration: point.iteration,
         seconds: point.seconds,
         gap: certificate.gap / scale,

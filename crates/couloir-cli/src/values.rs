@@ -1,5 +1,17 @@
 //! Values of options: parsed, checked, and printed for people.
 
+use comfy_table::{CellAlignment, Table, presets};
+
+/// A table for people, with numbers in these columns.
+pub fn table<const N: usize>(header: [&str; N], numbers: std::ops::Range<usize>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
+    for column in table.column_iter_mut().take(numbers.end).skip(numbers.start) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
 /// A positive finite number.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -37,9 +37,9 @@ pub struct Mixture {
     pub lower: f64,
     /// On what the bounds rest.
     pub confidence: Confidence,
-    /// Minima that were computed, and operator products that they took.
+    /// Minima that were computed.
     pub evaluations: u64,
-    /// As in [`LinearMin`].
+    /// Operator products that they took.
     pub products: u64,
 }
 

@@ -407,8 +407,8 @@ impl GramFinder {
         Ok(Some(self.top(self.thin.rounding() * trace, radius)?.0))
     }
 
-    /// The minimum from a Gram matrix whose top eigenvalue errs by at most `hidden`, and its derivative by an entry of
-    /// the eigenvalue: `-radius / (2 sigma)`.
+    /// The minimum `-radius sqrt(eigenvalue)` from a Gram matrix whose top eigenvalue errs by at most `hidden`, and its
+    /// derivative by the eigenvalue.
     fn top(&mut self, hidden: f64, radius: f64) -> Result<(LinearMin, f64)> {
         self.eigen.decompose(&self.gram)?;
         let top = self.eigen.top_value().max(0.0);
