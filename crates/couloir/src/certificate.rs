@@ -1,9 +1,9 @@
 //! Certificates: numbers that prove how good a pair `(x, y)` is.
 
-use crate::domain::Confidence;
-use crate::error::{Block, Result};
+use crate::domain::{Confidence, Domain};
+use crate::error::{Block, Result, check_len};
 use crate::linalg::dot;
-use crate::problem::{Oracles, PointX};
+use crate::problem::{Oracles, PointX, SaddleProblem};
 
 /// A certified pair: `max_y' f(x, y') <= upper` and `min_x' f(x', y) >= lower`, so the primal-dual gap
 /// of the pair is at most `gap`.
@@ -115,4 +115,55 @@ pub(crate) fn fw_gap(
     let gap_y = part(dot(gy, y), y_min.lower);
     let value = oracles.value(at, y)?;
     Ok(Certificate::from_parts(value, gap_x, gap_y, x_min.confidence.and(y_min.confidence)))
+}
+
+/// The FW-gap of any pair, from outside of a run: the same measure for every method, charged to none.
+///
+/// ```
+/// use couloir::certificate::FwGap;
+/// use couloir::domain::{L2Ball, Simplex};
+/// use couloir::problem::QuadraticBilinear;
+/// use couloir::Solve;
+///
+/// let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
+/// let problem = QuadraticBilinear::on(&x_set, &y_set).build()?;
+/// let solution = Solve::new(&problem, &x_set, &y_set).gap(1e-6).run()?;
+/// let mut fw_gap = FwGap::new(&problem, &x_set, &y_set)?;
+/// let at = fw_gap.at(&solution.x, &solution.y)?;
+/// assert!(at.gap < 1e-2 && at.upper >= solution.outcome.certificate.lower);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+pub struct FwGap<'a> {
+    oracles: Oracles<'a>,
+    at: PointX,
+    scratch: GapScratch,
+}
+
+impl<'a> FwGap<'a> {
+    /// The FW-gap of pairs for this problem on these sets.
+    ///
+    /// # Errors
+    /// Dimensions that disagree.
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Result<Self> {
+        let oracles = Oracles::new(problem, x_set, y_set)?;
+        let scratch = GapScratch::new(problem.dim_x(), problem.dim_y());
+        Ok(FwGap { oracles, at: PointX::new(problem), scratch })
+    }
+
+    /// The FW-gap at a pair.
+    ///
+    /// # Errors
+    /// A point of the wrong length, gradients that are not finite.
+    pub fn at(&mut self, x: &[f64], y: &[f64]) -> Result<Certificate> {
+        check_len("x", self.at.x.len(), x.len())?;
+        check_len("y", self.oracles.problem.dim_y(), y.len())?;
+        self.at.x.copy_from_slice(x);
+        self.oracles.image(x, &mut self.at.image)?;
+        self.oracles.prepare(&mut self.at);
+        fw_gap(&mut self.oracles, &self.at, y, &mut self.scratch)
+    }
 }

@@ -354,8 +354,9 @@ fn the_step_search_finds_a_step_that_converges_and_lists_those_that_do_not() {
     for base in [Method::extragradient(), Method::Svre(SvreSettings::default().batch(20))] {
         for per_block in [false, true] {
             let rules = rules(300, 10, 1e-9);
-            let search = search_steps(&problem, &x_set, &y_set, &base, &grid, per_block, &rules)
-                .expect("a search");
+            let solve =
+                Solve::new(&problem, &x_set, &y_set).method(base.clone()).rules(rules.clone());
+            let search = search_steps(&solve, &grid, per_block, &NoClock).expect("a search");
             assert_eq!(search.trials.len(), if per_block { 25 } else { 5 });
             let best = search.best().expect("a step that converges");
             assert!(best.gap() < 1e-3 * best.first.gap, "{best:?}");
@@ -363,8 +364,7 @@ fn the_step_search_finds_a_step_that_converges_and_lists_those_that_do_not() {
                 |step: f64| search.trials.iter().find(|t| t.step_x == step && t.step_y == step);
             let astray = joint(1e3).expect("tried");
             assert!(astray.ended.is_ok() && astray.gap() > 1e3 * best.gap(), "{astray:?}");
-            let again = search_steps(&problem, &x_set, &y_set, &base, &grid, per_block, &rules)
-                .expect("a search");
+            let again = search_steps(&solve, &grid, per_block, &NoClock).expect("a search");
             assert_eq!(search, again);
             let total: u64 = search.trials.iter().map(|t| t.ledger.method.prox_x).sum();
             assert_eq!(search.ledger().method.prox_x, total);
@@ -412,30 +412,16 @@ fn a_step_that_ends_in_nan_is_recorded_as_failed() {
     let base = QuadraticBilinear::on(&x_set, &y_set).curvature(1.0, 1.0).push(0.0).build();
     let problem = Explosive(base.expect("a problem"));
     let grid = [1e3, 0.1];
-    let search = search_steps(
-        &problem,
-        &x_set,
-        &y_set,
-        &Method::extragradient(),
-        &grid,
-        false,
-        &rules(200, 1, 1e-6),
-    )
-    .expect("a search");
+    let solve = Solve::new(&problem, &x_set, &y_set)
+        .method(Method::extragradient())
+        .rules(rules(200, 1, 1e-6));
+    let search = search_steps(&solve, &grid, false, &NoClock).expect("a search");
     assert!(matches!(search.trials[0].ended, Err(Error::NotFinite { .. })), "{search:?}");
     assert_eq!(search.trials[0].gap(), f64::INFINITY);
     assert!(search.trials[0].ledger.method.grad_x > 0);
     assert_eq!(search.best, Some(1));
-    let search = search_steps(
-        &problem,
-        &x_set,
-        &y_set,
-        &Method::extragradient(),
-        &grid[..1],
-        false,
-        &rules(200, 1, 1e-6),
-    )
-    .expect("a search without a winner");
+    let search =
+        search_steps(&solve, &grid[..1], false, &NoClock).expect("a search without a winner");
     assert_eq!((search.best, search.method()), (None, None));
 }
 
@@ -492,7 +478,8 @@ fn what_is_missing_or_makes_no_sense_is_a_clear_error() {
     // searches
     let (grid, limit) = ([0.1], rules(10, 1, 1e-3));
     let search = |method: Method, grid: &[f64], rules: &StopRules| {
-        search_steps(&sum, &x_set, &y_set, &method, grid, false, rules).expect_err("an error")
+        let solve = Solve::new(&sum, &x_set, &y_set).method(method).rules(rules.clone());
+        search_steps(&solve, grid, false, &NoClock).expect_err("an error")
     };
     search(Method::certified(), &grid, &limit);
     search(Method::svre(), &[], &limit);
@@ -501,7 +488,15 @@ fn what_is_missing_or_makes_no_sense_is_a_clear_error() {
     endless.iterations = None;
     search(Method::svre(), &grid, &endless);
     endless.limits = vec![(Counter::ComponentGrads, 5000)];
-    search_steps(&sum, &x_set, &y_set, &Method::svre(), &grid, false, &endless).expect("a search");
+    let solve = Solve::new(&sum, &x_set, &y_set).method(Method::svre()).rules(endless);
+    search_steps(&solve, &grid, false, &NoClock).expect("a search");
+    // from a start of one's own
+    let mut far = vec![0.0; sum.dim_y()];
+    far[0] = 1.0;
+    let there =
+        search_steps(&solve.clone().start_y(far), &grid, false, &NoClock).expect("a search");
+    let here = search_steps(&solve, &grid, false, &NoClock).expect("a search");
+    assert!(there.trials[0].first.gap > here.trials[0].first.gap);
 }
 
 #[test]

@@ -2,10 +2,9 @@
 
 use super::{Method, Solve};
 use crate::certificate::Certificate;
-use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::problem::{Ledger, SaddleProblem};
-use crate::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint, run};
+use crate::problem::Ledger;
+use crate::run::{Algorithm, Clock, Flow, Status, StopRules, TracePoint, run};
 
 /// The steps that the NeurIPS 2020 paper tries.
 pub const PAPER_GRID: [f64; 6] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
@@ -109,9 +108,9 @@ fn with_steps(base: &Method, step_x: f64, step_y: f64) -> Result<Method> {
 }
 
 /// Tries every step of `grid` (with `per_block`, every pair of them; else the same step for both
-/// blocks) for SVRE or extragradient, each from the sets' centres under `rules`, which must limit
-/// iterations or oracle calls. No clock runs, so a time limit has no effect and the result is a
-/// function of problem, settings and seed.
+/// blocks) for SVRE or extragradient: the method of `base`, from its start and under its rules, which must
+/// limit iterations or oracle calls. A time limit goes by `clock`; with [`NoClock`](crate::run::NoClock)
+/// it has no effect, and the result is a function of problem, settings and seed.
 ///
 /// A candidate that runs into values that are not finite, or other numerical trouble, is recorded as
 /// failed; one that goes astray inside its set is one that has not improved. Both are no errors.
@@ -119,16 +118,14 @@ fn with_steps(base: &Method, step_x: f64, step_y: f64) -> Result<Method> {
 /// ```
 /// use couloir::domain::{L2Ball, Simplex};
 /// use couloir::problem::QuadraticBilinear;
-/// use couloir::run::StopRules;
+/// use couloir::run::NoClock;
 /// use couloir::solver::{PAPER_GRID, search_steps};
-/// use couloir::Method;
+/// use couloir::{Method, Solve};
 ///
 /// let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
 /// let problem = QuadraticBilinear::on(&x_set, &y_set).curvature(0.5, 1.0).build()?;
-/// let mut rules = StopRules::default();
-/// rules.iterations = Some(200);
-/// let base = Method::extragradient();
-/// let search = search_steps(&problem, &x_set, &y_set, &base, &PAPER_GRID, false, &rules)?;
+/// let base = Solve::new(&problem, &x_set, &y_set).method(Method::extragradient()).iterations(200);
+/// let search = search_steps(&base, &PAPER_GRID, false, &NoClock)?;
 /// assert_eq!(search.trials.len(), 6);
 /// assert_eq!(search.best().map(|t| t.step_x), Some(0.1));
 /// # Ok::<(), couloir::Error>(())
@@ -138,14 +135,12 @@ fn with_steps(base: &Method, step_x: f64, step_y: f64) -> Result<Method> {
 /// A method without steps, an empty grid or steps that are no positive numbers, rules without a limit,
 /// and what [`Solve::start`] reports: a missing oracle is missing for every step.
 pub fn search_steps(
-    problem: &dyn SaddleProblem,
-    x_set: &dyn Domain,
-    y_set: &dyn Domain,
-    base: &Method,
+    base: &Solve<'_>,
     grid: &[f64],
     per_block: bool,
-    rules: &StopRules,
+    clock: &dyn Clock,
 ) -> Result<StepSearch> {
+    let rules = &base.rules;
     if grid.is_empty() {
         return Err(Error::Setting { name: "grid", why: "has no steps to try".to_owned() });
     }
@@ -159,21 +154,22 @@ pub fn search_steps(
     for (i, &step_x) in grid.iter().enumerate() {
         let partners = if per_block { grid } else { &grid[i..=i] };
         for &step_y in partners {
-            let method = with_steps(base, step_x, step_y)?;
+            let method = with_steps(&base.method, step_x, step_y)?;
             // what is wrong here is wrong with every step: an error
-            let mut solver = Solve::new(problem, x_set, y_set).method(method).start()?;
-            trials.push(trial(&mut *solver, rules, step_x, step_y)?);
+            let mut solver = base.clone().method(method).start()?;
+            trials.push(trial(&mut *solver, rules, clock, step_x, step_y)?);
         }
     }
     let best = (0..trials.len())
         .filter(|&i| trials[i].improved())
         .reduce(|best, i| if trials[i].beats(&trials[best]) { i } else { best });
-    Ok(StepSearch { trials, best, base: base.clone() })
+    Ok(StepSearch { trials, best, base: base.method.clone() })
 }
 
 fn trial(
     solver: &mut dyn Algorithm,
     rules: &StopRules,
+    clock: &dyn Clock,
     step_x: f64,
     step_y: f64,
 ) -> Result<StepTrial> {
@@ -184,7 +180,7 @@ fn trial(
         }
         Flow::Continue
     };
-    let (ended, reached) = match run(solver, rules, &NoClock, &mut note_first) {
+    let (ended, reached) = match run(solver, rules, clock, &mut note_first) {
         Ok(outcome) => (Ok(outcome.status), outcome.certificate),
         Err(trouble @ (Error::NotFinite { .. } | Error::Numerical { .. })) => {
             (Err(trouble), Certificate::NONE)
