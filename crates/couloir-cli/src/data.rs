@@ -212,13 +212,11 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
     if let Some(path) = &options.output {
         check_output(path)?;
     }
-    // words with their counts, then rows; tables over all words
-    let density = options.density.unwrap_or(80.0).clamp(1.0, features as f64);
-    let needed = 40.0 * rows as f64 * density + 80.0 * (rows as f64 + features as f64);
+    text.check().map_err(name_option)?;
     let what = format!("data of {rows} rows and {features} features");
-    options.limits.check(&what, needed as u64, "make less, or raise --max-memory")?;
+    options.limits.check(&what, text.memory(), "make less, or raise --max-memory")?;
     on_threads(options.threads, || {
-        let data = text.generate().map_err(name_option)?;
+        let data = text.generate()?;
         let Some(path) = &options.output else {
             return Ok(libsvm::write_to(out, &data)?);
         };

@@ -1,6 +1,5 @@
 //! `couloir demo`: the main job on made-up text, from data to model, table and picture.
 
-use crate::chart::{Series, log_chart};
 use crate::failure::bad;
 use crate::files::on_threads;
 use crate::report::write_trace;
@@ -11,6 +10,7 @@ use couloir::model::{Fitted, Measures, RobustFit, stratified_split};
 use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
 use couloir_data::Dataset;
 use couloir_data::generate::TextLike;
+use couloir_report::figure::{Figure, Panel, Series};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -198,7 +198,7 @@ fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
 }
 
 fn write_picture(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {
-    let series: Vec<Series> = runs
+    let series = runs
         .iter()
         .map(|(name, fitted)| Series {
             name: (*name).to_owned(),
@@ -207,6 +207,12 @@ fn write_picture(path: &Path, runs: &[(&str, Fitted)]) -> Result<()> {
                 .collect(),
         })
         .collect();
-    let svg = log_chart("certified gap of four methods", "seconds", "gap", &series)?;
+    let title = "certified gap of four methods".to_owned();
+    let figure = Figure {
+        x_label: "seconds".to_owned(),
+        y_label: "gap".to_owned(),
+        panels: vec![Panel { title, series }],
+    };
+    let svg = figure.svg()?;
     Ok(write_atomically(path, |out| out.write_all(svg.as_bytes()))?)
 }

@@ -53,6 +53,11 @@ fn is_bad_input(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<BadInput>()
 }
 
+/// Something that is not as it should be, and that one can go on with.
+pub fn warn(message: &str) {
+    say(&format!("warning: {message}"));
+}
+
 /// One line on standard error, whatever is in the message.
 fn say(message: &str) {
     let plain = |c: char| if c.is_control() { ' ' } else { c };

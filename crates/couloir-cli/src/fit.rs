@@ -1,13 +1,14 @@
 //! `couloir fit`: a robust classifier from a LIBSVM file, with a certificate.
 
 use crate::files::{Source, check_distinct, check_output, on_threads};
+use crate::fit_page::fit_page;
 use crate::progress::Progress;
 use crate::report::{Report, write_trace};
 use crate::settings::{Settings, names};
 use crate::values::{positive, show};
 use anyhow::{Context, Result};
 use couloir::model::{Fitted, RobustFit};
-use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
+use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -26,6 +27,10 @@ pub struct Options {
     /// Write the trace here, a JSON object a line
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     trace: Option<PathBuf>,
+    /// Write a page about the fit here: the certificate over time, the spectrum of X, the rows and classes that are
+    /// hard
+    #[arg(long, value_name = "FILE.html", help_heading = "Results")]
+    report: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long, help_heading = "Results")]
     quiet: bool,
@@ -46,7 +51,8 @@ Examples:
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let fit = options.settings.fit(options.tau)?;
     let source = Source::find(&options.data)?;
-    let outputs = [("--output", &options.output), ("--trace", &options.trace)];
+    let outputs =
+        [("--output", &options.output), ("--trace", &options.trace), ("--report", &options.report)];
     let mut paths = vec![("the data", source.name())];
     paths.extend(outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))));
     for (_, path) in &paths[1..] {
@@ -90,6 +96,11 @@ fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Re
         fitted.classifier(names(&data))?.save(path)?;
     }
     let report = Report::new(file, options.output.as_deref(), d, entries, &fitted);
+    if let Some(path) = &options.report {
+        let page = fit_page(&report, &fitted, &names(&data))?.html();
+        write_atomically(path, |out| out.write_all(page.as_bytes()))
+            .with_context(|| format!("{}", path.display()))?;
+    }
     Ok((report, fitted))
 }
 

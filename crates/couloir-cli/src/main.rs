@@ -1,12 +1,15 @@
 //! The `couloir` command: projection-free saddle-point optimisation from the shell.
 
-mod chart;
+mod compare;
 mod data;
+mod data_sets;
 mod demo;
 mod evaluate;
 mod failure;
 mod files;
 mod fit;
+mod fit_page;
+mod machine;
 mod path;
 mod predict;
 mod progress;
@@ -61,6 +64,18 @@ enum Job {
     /// gives.
     #[command(arg_required_else_help = true)]
     Path(Box<path::Options>),
+    /// Compare methods on data sets under one time budget, as the paper does, and write a page about it
+    ///
+    /// Runs the methods one after the other from the same start. Time for looks at the gap is not charged, nor is
+    /// the search for steps of svre and extragradient: every pair of the paper's grid and the method's own steps get a
+    /// tenth of the budget each. Writes results.jsonl (every point), summary.json, figure.svg, figure.png
+    /// and report.html, a page to explore. What is done is kept when it is interrupted; the same command with --continue
+    /// goes on.
+    #[command(arg_required_else_help = true)]
+    Compare(compare::Options),
+    /// Make the page, the figures and the summary of a comparison again from its results
+    #[command(arg_required_else_help = true)]
+    Report(compare::ReportOptions),
     /// List, describe, download or make data sets
     #[command(subcommand)]
     Data(data::Job),
@@ -95,6 +110,8 @@ fn main() -> ExitCode {
         Job::Predict(options) => predict::run(&options, &mut out),
         Job::Evaluate(options) => evaluate::run(&options, &mut out),
         Job::Path(options) => path::run(&options, &mut out),
+        Job::Compare(options) => compare::run(&options, &mut out),
+        Job::Report(options) => compare::report(&options, &mut out),
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };

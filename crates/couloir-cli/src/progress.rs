@@ -86,7 +86,8 @@ impl Progress {
         });
     }
 
-    fn show(&mut self, message: impl FnOnce() -> String) {
+    /// Something of which there will be more.
+    pub fn show(&mut self, message: impl FnOnce() -> String) {
         let seconds = self.began.elapsed().as_secs_f64();
         match &mut self.look {
             Look::Quiet => {}

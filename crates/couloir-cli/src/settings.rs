@@ -74,7 +74,7 @@ pub struct Settings {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Objective {
+pub enum Objective {
     Dro,
     Paper,
 }
@@ -113,9 +113,27 @@ enum InnerName {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum StartName {
+pub enum StartName {
     Uniform,
     Vertex,
+}
+
+impl From<Objective> for Scaling {
+    fn from(name: Objective) -> Self {
+        match name {
+            Objective::Dro => Scaling::Dro,
+            Objective::Paper => Scaling::Paper,
+        }
+    }
+}
+
+impl From<StartName> for Start {
+    fn from(name: StartName) -> Self {
+        match name {
+            StartName::Uniform => Start::Uniform,
+            StartName::Vertex => Start::Vertex,
+        }
+    }
 }
 
 impl Settings {
@@ -153,14 +171,8 @@ impl Settings {
     /// The fit that is asked for.
     pub fn fit(&self, tau: Option<f64>) -> Result<RobustFit> {
         let fit = RobustFit::default()
-            .scaling(match self.objective {
-                Objective::Dro => Scaling::Dro,
-                Objective::Paper => Scaling::Paper,
-            })
-            .start(match self.start {
-                StartName::Uniform => Start::Uniform,
-                StartName::Vertex => Start::Vertex,
-            })
+            .scaling(self.objective.into())
+            .start(self.start.into())
             .method(self.method()?)
             .tau(tau)
             .lambda_n(self.lambda_n)
@@ -174,31 +186,41 @@ impl Settings {
         Ok(fit)
     }
 
-    /// Reads data to train on. `job` names what will be done with `(n, d, h, entries)` and how many bytes that takes;
-    /// it is refused here if they are not there.
+    /// Reads data to train on, as [`read_to_train`].
     pub fn read(
         &self,
         source: &Source,
         job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
     ) -> Result<Dataset> {
-        if let Some(classes) = self.classes {
-            // each has a label and a place, before anything is known of the file
-            let bytes = (classes as u64).saturating_mul(128);
-            self.limits.check(&format!("{classes} classes"), bytes, "declare fewer")?;
-        }
-        let data = source.read(&self.limits.read_options(self.classes))?;
-        data.check_trainable(source.name())?;
-        let file = source.name().display();
-        if data.nonzeros() == 0 {
-            return Err(bad(format!(
-                "{file}: no row has a feature; expected lines like `1 3:0.5 7:1`"
-            )));
-        }
-        let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
-        let advice = "use fewer features or classes, or raise --max-memory";
-        self.limits.check(&format!("{file}: {what}"), bytes, advice)?;
-        Ok(data)
+        read_to_train(source, &self.limits, self.classes, job)
     }
+}
+
+/// Reads data to train on. `job` names what will be done with `(n, d, h, entries)` and how many bytes that takes;
+/// it is refused here if they are not there.
+pub fn read_to_train(
+    source: &Source,
+    limits: &Limits,
+    classes: Option<usize>,
+    job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
+) -> Result<Dataset> {
+    if let Some(classes) = classes {
+        // each has a label and a place, before anything is known of the file
+        let bytes = (classes as u64).saturating_mul(128);
+        limits.check(&format!("{classes} classes"), bytes, "declare fewer")?;
+    }
+    let data = source.read(&limits.read_options(classes))?;
+    data.check_trainable(source.name())?;
+    let file = source.name().display();
+    if data.nonzeros() == 0 {
+        return Err(bad(format!(
+            "{file}: no row has a feature; expected lines like `1 3:0.5 7:1`"
+        )));
+    }
+    let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
+    let advice = "use fewer features or classes, or raise --max-memory";
+    limits.check(&format!("{file}: {what}"), bytes, advice)?;
+    Ok(data)
 }
 
 /// The labels of the classes, for a model.

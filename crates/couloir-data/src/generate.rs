@@ -85,7 +85,19 @@ impl TextLike {
         self
     }
 
-    fn check(&self) -> Result<()> {
+    /// About how many bytes it takes to make the data: words with their counts, then rows, and tables over all
+    /// words.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        let (rows, features) = (self.rows as f64, self.features as f64);
+        (40.0 * rows * self.density + 80.0 * (rows + features)) as u64
+    }
+
+    /// Fails for settings that cannot be met.
+    ///
+    /// # Errors
+    /// Settings out of their range.
+    pub fn check(&self) -> Result<()> {
         let fail = |name: &'static str, why: String| Err(DataError::Setting { name, why });
         if self.classes < 2 {
             return fail("classes", format!("{}, but at least 2 are needed", self.classes));

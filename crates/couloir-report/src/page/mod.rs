@@ -64,6 +64,8 @@ pub struct Point {
     pub gap_x: f64,
     /// Its part in `y`.
     pub gap_y: f64,
+    /// The gap that the method has certified by itself.
+    pub certified_gap: f64,
     /// What theory promises, where it does.
     pub bound: f64,
 }

@@ -431,6 +431,14 @@ impl Fitted {
         self.model.settings().tau
     }
 
+    /// The scores of the rows of the fit: `h` numbers for each.
+    #[must_use]
+    pub fn scores(&self) -> Vec<f64> {
+        let mut scores = vec![0.0; self.model.image_dim()];
+        self.model.image(&self.solution.x, &mut scores);
+        scores
+    }
+
     /// Seconds from the rows to the solution, by the clock of the run: building the model, the method's
     /// work and all certificates.
     #[must_use]

@@ -259,6 +259,12 @@ impl RobustMulticlass {
         self.n == 0
     }
 
+    /// The labels of the rows, numbered from 0.
+    #[must_use]
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
     /// `h`.
     #[must_use]
     pub fn classes(&self) -> usize {

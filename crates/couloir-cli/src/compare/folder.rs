@@ -1,0 +1,109 @@
+//! The folder of a comparison: results that only grow, and what is made of them.
+
+use crate::failure::{bad, warn};
+use crate::files::check_output;
+use anyhow::{Context, Result};
+use couloir::run::write_atomically;
+use couloir_report::comparison::{figure, page};
+use couloir_report::figure::png;
+use couloir_report::results::{Results, Settings};
+use couloir_report::summary::summarise;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const RESULTS: &str = "results.jsonl";
+/// What is made of the results.
+const VIEWS: [&str; 4] = ["summary.json", "figure.svg", "figure.png", "report.html"];
+/// Results with damaged lines, as they were before they were written again without them.
+const DAMAGED: &str = "results.damaged.jsonl";
+
+/// The folder of a comparison.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(path: &Path) -> Self {
+        Folder(path.to_owned())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Makes the folder ready: results so far where they are to be continued, else none.
+    pub fn begin(&self, settings: Settings, go_on: bool) -> Result<Results> {
+        let shown = self.0.display();
+        if self.0.exists() && !self.0.is_dir() {
+            return Err(bad(format!("{shown}: is not a folder; name another with --out")));
+        }
+        std::fs::create_dir_all(&self.0)
+            .map_err(|error| bad(format!("{shown}: cannot be made: {error}")))?;
+        check_output(&self.file(RESULTS))?;
+        if !self.file(RESULTS).exists() {
+            return Ok(Results::new(settings));
+        }
+        if !go_on {
+            return Err(bad(format!(
+                "{shown}: has results; go on with --continue, or name another folder with --out"
+            )));
+        }
+        let results = self.read()?;
+        let differences = results.settings.differences(&settings);
+        if let Some((name, then, now)) = differences.first() {
+            return Err(bad(format!(
+                "{shown}: has results of another comparison ({name} was {then} and is {now}); name another folder \
+                 with --out"
+            )));
+        }
+        Ok(results)
+    }
+
+    /// The results; lines that cannot be read are said to be skipped, and kept in a copy.
+    pub fn read(&self) -> Result<Results> {
+        let path = self.file(RESULTS);
+        let shown = path.display();
+        let bytes = std::fs::read(&path).map_err(|error| {
+            bad(format!("{shown}: cannot be read: {error}; is it the folder of a comparison?"))
+        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let (results, warnings) =
+            Results::parse(&text).map_err(|error| bad(format!("{shown}: {error}")))?;
+        if !warnings.is_empty() {
+            let copy = self.file(DAMAGED);
+            write_atomically(&copy, |out| out.write_all(&bytes))
+                .with_context(|| format!("{}", copy.display()))?;
+            for warning in &warnings {
+                warn(&format!("{shown}: {warning}"));
+            }
+            warn(&format!("{}: has the file as it was", copy.display()));
+        }
+        Ok(results)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.file(name);
+        write_atomically(&path, |out| out.write_all(bytes))
+            .with_context(|| format!("{}", path.display()))
+    }
+
+    /// Keeps the results.
+    pub fn keep(&self, results: &Results) -> Result<()> {
+        self.write(RESULTS, results.to_text()?.as_bytes())
+    }
+
+    /// Writes what is made of the results.
+    pub fn write_views(&self, results: &Results) -> Result<()> {
+        let svg = figure(results).svg()?;
+        self.write(VIEWS[0], &serde_json::to_vec_pretty(&summarise(results))?)?;
+        self.write(VIEWS[1], svg.as_bytes())?;
+        self.write(VIEWS[2], &png(&svg)?)?;
+        self.write(VIEWS[3], page(results).html().as_bytes())
+    }
+
+    /// Says what is where.
+    pub fn list(&self, out: &mut dyn Write) -> Result<()> {
+        for name in [RESULTS].iter().chain(&VIEWS) {
+            writeln!(out, "{}", self.file(name).display())?;
+        }
+        Ok(())
+    }
+}
