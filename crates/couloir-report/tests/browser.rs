@@ -95,6 +95,17 @@ fn every_chart_is_drawn_and_the_console_is_silent() {
     assert_eq!(page.text(".x-label"), "Time (s)");
     let ticks = page.texts("[data-panel='0'] .grid-lines text");
     assert!(ticks.contains(&"10⁻³".to_owned()), "{ticks:?}");
+    // Decades are equally far apart.
+    let decades = page.browser.run(
+        "return [...document.querySelectorAll(`[data-panel='0'] .grid-lines text[text-anchor='end']`)]
+         .map((text) => text.y.baseVal[0].value)",
+    );
+    let decades: Vec<f64> = serde_json::from_value(decades).expect("places");
+    assert!(decades.len() >= 5, "{decades:?}");
+    for three in decades.windows(3) {
+        assert!((three[0] - 2.0 * three[1] + three[2]).abs() < 0.3, "{decades:?}");
+        assert!(three[0] > three[1], "{decades:?}");
+    }
     // Lines are steps: only moves, horizontals and verticals.
     for path in page.paths() {
         assert!(
@@ -293,14 +304,15 @@ fn the_theme_follows_the_system_until_the_switch_is_used_and_is_then_remembered(
         page.browser
             .run("const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]")
     };
-    let checked =
-        || page.browser.run("return document.getElementById('theme').getAttribute('aria-checked')");
+    const CHECKED: &str = "return document.getElementById('theme').getAttribute('aria-checked')";
+    let checked = || page.browser.run(CHECKED);
+    // A page hears of the system's theme in the browser's own time.
     system("light");
+    page.browser.wait_for(CHECKED, &json!("false"));
     let light = colours();
-    assert_eq!(checked(), "false");
     system("dark");
+    page.browser.wait_for(CHECKED, &json!("true"));
     let dark = colours();
-    assert_eq!(checked(), "true");
     assert_ne!(light, dark);
     page.browser.one("#theme").click();
     assert_eq!((colours(), checked()), (light.clone(), json!("false")));
