@@ -1,6 +1,12 @@
 //! A page for a browser: one file with charts, tables and facts, that loads nothing from anywhere.
 
+mod columns;
+mod html;
+mod thin;
+
 use serde::Serialize;
+
+pub use thin::MOST_POINTS;
 
 /// All that a page shows, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
