@@ -378,16 +378,16 @@ fn downloads_have_every_point_of_the_page() {
     assert_eq!(csv.len(), 1 + 3 * 7 * 40);
     assert_eq!(
         csv[0],
-        "panel,method,repeat,status,seconds,gradients,component_gradients,lo_calls,passes,iterations,gap,gap_x,gap_y,bound"
+        "panel,method,repeat,status,seconds,gradients,component_gradients,lo_calls,passes,iterations,gap,gap_x,gap_y,certified_gap,bound"
     );
     assert_eq!(
         csv[1],
-        "\"a \"\"quoted\"\", name\",certified MPCGS,0,solved,0,0,0,1,0,0,10.4,9.36,1.04,20"
+        "\"a \"\"quoted\"\", name\",certified MPCGS,0,solved,0,0,0,1,0,0,10.4,9.36,1.04,5.2,20"
     );
     // The last point of SVRE on the last set: it has neither full gradients nor a bound.
     let last: Vec<&str> = csv[csv.len() - 1].split(',').collect();
     assert_eq!(last[..4], ["sector.scale", "SVRE", "0", "time budget"]);
-    assert_eq!((last[5], last[9], last[13]), ("", "39", ""));
+    assert_eq!((last[5], last[9], last[14]), ("", "39", ""));
     assert_eq!(files[1][0], "application/json;charset=utf-8");
     let json: Value = serde_json::from_str(files[1][1].as_str().expect("text")).expect("JSON");
     assert_eq!(json["panels"][2]["runs"][6]["columns"]["iterations"][39], 39);

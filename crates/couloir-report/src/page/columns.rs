@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 type Column = (&'static str, fn(&Point) -> f64);
 
 /// The columns of a run; page.js has the same names with their labels.
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     ("seconds", |p| p.seconds),
     ("gradients", |p| p.gradients),
     ("component_gradients", |p| p.component_gradients),
@@ -17,6 +17,7 @@ const COLUMNS: [Column; 10] = [
     ("gap", |p| p.gap),
     ("gap_x", |p| p.gap_x),
     ("gap_y", |p| p.gap_y),
+    ("certified_gap", |p| p.certified_gap),
     ("bound", |p| p.bound),
 ];
 

@@ -14,6 +14,7 @@ const Y_AXES = {
   gap: "FW-gap",
   gap_x: "FW-gap, x part",
   gap_y: "FW-gap, y part",
+  certified_gap: "Certified gap",
   bound: "Bound",
 };
 const AXES = { ...X_AXES, ...Y_AXES };

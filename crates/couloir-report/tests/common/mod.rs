@@ -58,6 +58,7 @@ fn run(method: usize, repeat: u64, set: usize, points: usize) -> Run {
             gap,
             gap_x: 0.9 * gap,
             gap_y: if i % 7 == 3 { 0.0 } else { 0.1 * gap },
+            certified_gap: 0.5 * gap,
             bound,
         }
     };
