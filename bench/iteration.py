@@ -3,8 +3,15 @@
 from common import Peer, couloir, data_files, in_turn, median, show
 
 TASKS = [("paper", 1e-3), ("dro", 1e-2)]
-# points of the hull and threads of BLAS; without the hull search the peer has plainer lower bounds too
-SIDES = {f"{kind}_{blas}": (hull, blas) for kind, hull in [("same", 8), ("plain", 0)] for blas in (1, 2)}
+# points of the hull and kernels; without the hull search the peer has plainer lower bounds too
+KINDS = {
+    "NumPy, plain": (8, "plain"),
+    "NumPy, tuned by hand": (8, "tuned"),
+    "NumPy, tuned, without hull search": (0, "tuned"),
+}
+GOALS = ("NumPy, plain", "NumPy, tuned by hand")  # they do the same iteration
+# BLAS on one thread can be the faster one: the peer gets the better of the two
+SIDES = {f"{kind}, {blas}": (*words, blas) for kind, words in KINDS.items() for blas in (1, 2)}
 
 
 def run(goals, quick):
@@ -16,32 +23,31 @@ def run(goals, quick):
             answers = in_turn(
                 1 if quick else 5,
                 ours=lambda: couloir(*fit)[0],
-                # BLAS on one thread can be the faster one: the peer gets the better of the two
                 **{side: lambda words=words: peer(objective, tol, *words) for side, words in SIDES.items()},
             )
-            same, plain = (faster(answers, kind) for kind in ("same", "plain"))
-            ours = answers["ours"]
-            if not (all(a["status"] == "solved" for a in ours) and all(a["solved"] for a in [*same, *plain])):
+            ours, peers = answers["ours"], {kind: faster(answers, kind) for kind in KINDS}
+            if not (all(a["status"] == "solved" for a in ours) and all(a["solved"] for p in peers.values() for a in p)):
                 raise RuntimeError(f"{name}, {objective}: not all sides reached {tol:g}")
             for answer in ours:
                 answer["each"] = answer["method_seconds"] / answer["iterations"]
             row = [f"{name}, {objective}, gap/s <= {tol:g}", each(ours)]
-            for theirs in (same, plain):
+            for kind, theirs in peers.items():
                 ratio = median(theirs, "each") / median(ours, "each")
                 total = (median(theirs, "seconds") + theirs[0]["setup"]) / median(ours, "seconds")
                 row += [each(theirs), f"{ratio:.1f}", f"{total:.1f}"]
-                if theirs is same:
-                    goals.add(f"iteration, {name} {objective}", f"{ratio:.1f} x", "at least 5 x (aim 10)", ratio >= 5)
+                if kind in GOALS:
+                    what = f"iteration, {name} {objective}, {kind}"
+                    goals.add(what, f"{ratio:.1f} x", "at least 5 x (aim 10)", ratio >= 5)
             rows.append(row)
         peer.close()
     print("ms per iteration (iterations, gradients + those of the certificate); BLAS on one or two threads")
-    show(["data", "ours", "NumPy, the same iteration", "times faster", "to the gap, with setup",
-          "NumPy without hull search", "times faster", "to the gap, with setup"], rows)
+    heads = [head for kind in KINDS for head in (kind, "times faster", "to the gap, with setup")]
+    show(["data", "ours", *heads], rows)
 
 
 def faster(answers, kind):
     """The answers of the faster of two sides."""
-    theirs = min((answers[f"{kind}_{blas}"] for blas in (1, 2)), key=lambda a: median(a, "seconds"))
+    theirs = min((answers[f"{kind}, {blas}"] for blas in (1, 2)), key=lambda a: median(a, "seconds"))
     for answer in theirs:
         answer["each"] = answer["seconds"] / answer["iterations"]
     return theirs

@@ -4,11 +4,13 @@ The algorithm of docs/theory.md, "Certified MPCGS", as crates/couloir/src/solver
 with `hull_points=8`; with 0 a plainer one, without the search for a better x, the mixed lower bound and the looks.
 
 It is written to be fast. X lies by features (d x h), so that products with sparse matrices run along memory; A and A'
-are both stored by rows and cut into one piece a thread (SciPy's products and NumPy's ufuncs run on one thread, but let
-go of the interpreter's lock). Passes over long arrays go by blocks that stay in cache, into buffers that are there
-already. Points carry their scores, so that an iteration costs one product with A and one with A', and inner
-products with a gradient A' W are taken with W in score space. Spectral work goes through h x h Gram matrices, and
-those of combinations come from the blocks of their parts, without a pass.
+are both stored by rows. Points carry their scores, so that an iteration costs one product with A and one with A', and
+inner products with a gradient A' W are taken with W in score space. Spectral work goes through h x h Gram matrices,
+and those of combinations come from the blocks of their parts, without a pass.
+
+With `tuned` the matrices are cut into one piece a thread (SciPy's products and NumPy's ufuncs run on one thread, but let
+go of the interpreter's lock), and passes over long arrays go by blocks that stay in cache, into buffers that are there
+already. Without, they are written as one writes them in NumPy: whole arrays and `@`, and threads only in BLAS.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ import scipy.sparse as sp
 from hull_search import HullSearch
 from lower_bound import Combination, LowerBound, Minorant, least_linear
 from numpy_kernels import Kernels
+from plain_kernels import PlainKernels
 
 ROUNDS, FIRST_GUESS, WORTH = 4, 1e-3, 0.01
 
@@ -55,9 +58,9 @@ class Model:
 
 
 class Certified:
-    def __init__(self, rows, labels, classes, tau, lambda_n, paper, hull_points, threads=2):
+    def __init__(self, rows, labels, classes, tau, lambda_n, paper, hull_points, tuned=True, threads=2):
         n, d = rows.shape
-        self.kernels = kernels = Kernels(rows, labels, classes, threads)
+        self.kernels = kernels = (Kernels if tuned else PlainKernels)(rows, labels, classes, threads)
         self.model = Model(n, lambda_n, 1 / n if paper else 1.0)
         self.tau, self.diameter, self.lhat, self.k = tau, 2 * tau, 0.0, 0
         self.x, self.at_x, self.z, self.trial = np.zeros((d, classes)), *(kernels.point() for _ in range(3))
@@ -95,19 +98,7 @@ class Certified:
         of_g, of_v_and_g = grams
         gram = self.v_gram - (of_v_and_g + of_v_and_g.T) / alpha + of_g / alpha**2
         factor = shrink(gram, self.tau)
-        (v, _), (out, _), g = self.v, self.trial_v, self.g
-
-        def work(block, scratch):
-            part = scratch[: block.stop - block.start]
-            to = out[block] if factor is None else part
-            np.multiply(g[block], -1 / alpha, out=to)
-            to += v[block]
-            if factor is not None:
-                np.dot(to, factor, out=out[block])
-            step = np.subtract(out[block], v[block], out=part)
-            return np.vdot(step, step)
-
-        square = self.kernels.over_features(work)
+        square = self.kernels.shrunk_step(self.v[0], self.g, alpha, factor, self.trial_v[0])
         return gram if factor is None else factor.T @ gram @ factor, square
 
     def step(self):
@@ -160,7 +151,7 @@ class Certified:
 
     def move(self, mix, y_hat, best):
         """On to the accepted point, or to a better one in the hull of the last ones."""
-        points, weights = [(self.x, self.at_x.scores), self.trial_v], mix
+        points, weights = [(self.x, self.at_x.scores), self.trial_v, self.v], mix
         if self.search:
             points += self.search.history
             if self.search.is_due():

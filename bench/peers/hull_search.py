@@ -10,8 +10,8 @@ class HullSearch:
     def __init__(self, kernels, model, points, d):
         shapes = (d, kernels.classes), (kernels.n, kernels.classes)
         self.kernels, self.model = kernels, model
-        self.spare = [tuple(np.zeros(shape) for shape in shapes) for _ in range(points - 2)]
-        self.history = []  # the last v's with their scores, newest last
+        self.spare = [tuple(np.zeros(shape) for shape in shapes) for _ in range(points - 3)]
+        self.history = []  # the v's before the current one with their scores, newest last
         self.point, self.w = kernels.point(), np.empty(shapes[1])
         self.known = {}  # inner products of the v's scores, by the ids of the two arrays
         self.wait = self.waited = 0

@@ -1,4 +1,7 @@
-"""Answers `objective tol hull_points blas_threads` with a run of certified_numpy on the file of its argument."""
+"""Answers `objective tol hull_points kernels blas_threads` with a run of certified_numpy on the file of its argument.
+
+The kernels are `tuned` or `plain`.
+"""
 
 import json
 import sys
@@ -13,11 +16,12 @@ LIMIT = 400
 def main():
     rows, labels, classes = from_file(sys.argv[1])
     for line in sys.stdin:
-        objective, tol, hull_points, blas_threads = line.split()
+        objective, tol, hull_points, kernels, blas_threads = line.split()
         with threadpool_limits(int(blas_threads), user_api="blas"):
             start = time.perf_counter()
             method = Certified(
-                rows, labels, classes, tau=100.0, lambda_n=1.0, paper=objective == "paper", hull_points=int(hull_points)
+                rows, labels, classes, tau=100.0, lambda_n=1.0, paper=objective == "paper",
+                hull_points=int(hull_points), tuned=kernels == "tuned",
             )
             setup = time.perf_counter() - start
             start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The kernels of certified MPCGS in NumPy and SciPy, on a number of threads."""
+"""The kernels of certified MPCGS in NumPy and SciPy, tuned by hand, on a number of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -131,6 +131,21 @@ class Kernels:
     def grams(self, many, x):
         """M' X, h x h, for many M at once."""
         return self.over_features(lambda block, _: np.stack([m[block].T @ x[block] for m in many]))
+
+    def shrunk_step(self, v, g, alpha, factor, out):
+        """out = (v - g / alpha) factor, where there is one; returns |out - v|^2."""
+
+        def work(block, scratch):
+            part = scratch[: block.stop - block.start]
+            to = out[block] if factor is None else part
+            np.multiply(g[block], -1 / alpha, out=to)
+            to += v[block]
+            if factor is not None:
+                np.dot(to, factor, out=out[block])
+            step = np.subtract(out[block], v[block], out=part)
+            return np.vdot(step, step)
+
+        return self.over_features(work)
 
     def toward(self, x, weight, target):
         """x += weight (target - x)."""

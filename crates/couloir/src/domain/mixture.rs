@@ -26,6 +26,9 @@ pub struct MixTask<'a> {
     pub guess: f64,
     /// The search ends when no more than this is to be gained.
     pub worth: f64,
+    /// Whether the slope at weight 0 is, up to rounding, the mixture that this oracle's last search found: what is
+    /// known of that need not be computed anew.
+    pub follows: bool,
 }
 
 /// What a search found.
@@ -158,6 +161,7 @@ mod tests {
                     known,
                     guess,
                     worth: 1e-9,
+                    follows: false,
                 };
                 let quick = oracle.mix(&task, &mut scratch).expect("a mixture");
                 let plain = by_lmo(&mut *oracle, &task, &mut scratch).expect("a mixture");
@@ -179,6 +183,44 @@ mod tests {
                 let best = grid.fold(f64::NEG_INFINITY, f64::max);
                 assert!(quick.lower >= best - 0.01 * (best - known) - 1e-9, "{quick:?} {best}");
             }
+        }
+    }
+
+    #[test]
+    fn a_search_that_follows_another_finds_what_one_from_scratch_finds() {
+        for (rows, cols) in [(4, 30), (30, 4), (3, 3)] {
+            let dim = rows * cols;
+            let (from, to, next) = (wave(0.7, dim), wave(1.3, dim), wave(2.1, dim));
+            let ball = NuclearBall::new(rows, cols, 2.0).expect("a ball");
+            let (mut oracle, mut scratch) = (ball.oracle(), Vec::new());
+            let known = oracle.support(&from, &mut scratch).expect("a minimum").lower;
+            let (from_constant, to_constant, guess, worth) = (0.0, 2.0, 0.3, 1e-12);
+            let first = MixTask {
+                from: &from,
+                from_constant,
+                to: &to,
+                to_constant,
+                known,
+                guess,
+                worth,
+                follows: false,
+            };
+            let found = oracle.mix(&first, &mut scratch).expect("a mixture");
+            assert!(found.weight > 0.0, "{found:?}");
+            let mut mixed = vec![0.0; dim];
+            combine(1.0 - found.weight, &from, found.weight, &to, &mut mixed);
+            let anew = MixTask {
+                from: &mixed,
+                from_constant: found.weight * to_constant,
+                to: &next,
+                known: found.lower,
+                ..first
+            };
+            let follows = MixTask { follows: true, ..anew };
+            let quick = oracle.mix(&follows, &mut scratch).expect("a mixture");
+            let plain = ball.oracle().mix(&anew, &mut scratch).expect("a mixture");
+            assert!((quick.weight - plain.weight).abs() < 1e-6, "{quick:?} {plain:?}");
+            assert!((quick.lower - plain.lower).abs() < 1e-9, "{quick:?} {plain:?}");
         }
     }
 }

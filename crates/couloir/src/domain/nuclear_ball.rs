@@ -7,8 +7,8 @@ use super::{Confidence, Domain, LinearMin, MixTask, Mixture, Oracle, mixture, ro
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
-use crate::linalg::spectral::{SymmetricEigen, Thin, max_abs, safe_factor};
-use crate::linalg::{norm, scale, update};
+use crate::linalg::spectral::{SAFE_SQUARES, SymmetricEigen, Thin, max_abs, safe_factor, trace};
+use crate::linalg::{gradient_step, norm, scale};
 use crate::sliding::compressed::Compressed;
 use crate::sliding::{Cndg, SlideReport, SlideTask, Sliding, cndg};
 
@@ -304,20 +304,17 @@ impl Oracle for NuclearOracle<'_> {
         let thin = self.thin;
         let projection =
             self.projection.get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
-        let shifted = |out: &mut [f64]| {
-            update(out, [q, g], |out, [q, g]| {
-                for ((o, q), g) in out.iter_mut().zip(q).zip(g) {
-                    *o = q - g / beta;
-                }
-            });
-        };
-        shifted(out);
-        check_finite("q - g/beta of the exact prox", out)?;
-        let done = projection.project(out, radius, shifted)?;
+        let squares = gradient_step(q, g, beta, out);
+        let done = projection.project(out, radius, |out| {
+            gradient_step(q, g, beta, out);
+        })?;
         // With e the error of `out` (of the projection, and of w = q - g/beta as it was rounded),
         // the gradient beta (out - w) and the point err by beta e and e, so the gap is at most
         // beta |e| (|out - w| + 2 radius), |out| <= radius.
-        let shift = 2.0 * f64::EPSILON * (norm(q) + norm(g) / beta);
+        let [q, g] = [(q, squares[0]), (g, squares[1])].map(|(x, square)| {
+            if SAFE_SQUARES.contains(&square) { square.sqrt() } else { norm(x) }
+        });
+        let shift = 2.0 * f64::EPSILON * (q + g / beta);
         Ok(beta * (done.rounding + shift) * (done.moved + 2.0 * radius))
     }
 
@@ -338,22 +335,16 @@ impl Oracle for NuclearOracle<'_> {
     }
 }
 
-/// Squared lengths between which nothing has overflowed or vanished.
-const SQUARES: std::ops::RangeInclusive<f64> = 1e-240..=1e240;
-
-/// The trace of a row-major `h x h` matrix.
-fn trace(m: &[f64], h: usize) -> f64 {
-    (0..h).map(|i| m[i * (h + 1)]).sum()
-}
-
 /// The top singular pair from the Gram matrix of the smaller side.
 struct GramFinder {
     thin: Thin,
     gram: Vec<f64>,
     eigen: SymmetricEigen,
     w: Vec<f64>,
-    /// Products of the two matrices of a mixture.
+    /// Products of the two matrices of a mixture; the first is then that of the mixture.
     blocks: [Vec<f64>; 3],
+    /// The length that the rounding of the first block goes with.
+    length: f64,
     /// A scaled copy of the matrix, made only where its squares would overflow or vanish.
     scaled: Vec<f64>,
 }
@@ -367,6 +358,7 @@ impl GramFinder {
             eigen: SymmetricEigen::new(h),
             w: vec![0.0; d],
             blocks: Default::default(),
+            length: 0.0,
             scaled: Vec::new(),
         }
     }
@@ -377,7 +369,7 @@ impl GramFinder {
         let largest = (0..h)
             .map(|i| self.gram[i * (h + 1)])
             .fold(0.0f64, |m, v| if v.is_nan() { f64::INFINITY } else { m.max(v) });
-        if SQUARES.contains(&largest) {
+        if SAFE_SQUARES.contains(&largest) {
             return self.finish(g, 1.0, radius, p);
         }
         check_finite("gradient", g)?;
@@ -401,7 +393,7 @@ impl GramFinder {
     fn support(&mut self, g: &[f64], radius: f64) -> Result<Option<LinearMin>> {
         self.thin.gram(g, &mut self.gram);
         let trace = trace(&self.gram, self.thin.short());
-        if !SQUARES.contains(&trace) {
+        if !SAFE_SQUARES.contains(&trace) {
             return Ok(None);
         }
         Ok(Some(self.top(self.thin.rounding() * trace, radius)?.0))
@@ -426,26 +418,36 @@ impl GramFinder {
         for block in [&mut *pp, &mut *pg, &mut *gg] {
             block.resize(h * h, 0.0);
         }
-        self.thin.gram(task.from, pp);
+        if !(task.follows && self.length > 0.0) {
+            self.thin.gram(task.from, pp);
+            self.length = trace(pp, h).sqrt();
+        }
         self.thin.cross(task.from, task.to, pg);
         self.thin.gram(task.to, gg);
-        let (from, to) = (trace(pp, h), trace(gg, h));
-        if !SQUARES.contains(&from) || !SQUARES.contains(&to) {
+        let to = trace(gg, h);
+        let from = std::mem::take(&mut self.length);
+        if !SAFE_SQUARES.contains(&(from * from)) || !SAFE_SQUARES.contains(&to) {
             return Ok(None);
         }
-        let blocks = std::mem::take(&mut self.blocks);
+        let to = to.sqrt();
+        let mut blocks = std::mem::take(&mut self.blocks);
         let [pp, pg, gg] = &blocks;
-        let found = mixture::search(task, mixture::CHEAP, |t| {
+        let mixed = |t: f64, out: &mut [f64]| {
             let s = 1.0 - t;
             for i in 0..h {
                 for j in 0..h {
                     let cross = pg[i * h + j] + pg[j * h + i];
                     let at = i * h + j;
-                    self.gram[at] = s * s * pp[at] + s * t * cross + t * t * gg[at];
+                    out[at] = s * s * pp[at] + s * t * cross + t * t * gg[at];
                 }
             }
-            // each block errs by `rounding` times the lengths of its two matrices
-            let hidden = self.thin.rounding() * (s * from.sqrt() + t * to.sqrt()).powi(2);
+        };
+        // each block errs by `rounding` times the lengths of its two matrices
+        let length = |t: f64| (1.0 - t) * from + t * to;
+        let found = mixture::search(task, mixture::CHEAP, |t| {
+            let s = 1.0 - t;
+            mixed(t, &mut self.gram);
+            let hidden = self.thin.rounding() * length(t).powi(2);
             let (minimum, per_eigenvalue) = self.top(hidden, radius)?;
             // d/dt of the eigenvalue: e^T (d/dt M M^T) e
             let e = self.eigen.top_vector();
@@ -460,6 +462,11 @@ impl GramFinder {
             }
             Ok((minimum, per_eigenvalue * rise))
         });
+        if let Ok(Mixture { weight, .. }) = found {
+            mixed(weight, &mut self.gram);
+            self.length = length(weight);
+            blocks[0].copy_from_slice(&self.gram);
+        }
         self.blocks = blocks;
         found.map(Some)
     }

@@ -15,7 +15,8 @@ pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub(crate) use sparse_dense::{score_rows, transpose};
 pub(crate) use vector::{
-    MOST_POINTS, all_finite, combine_many, gram_of_differences, slopes_of_differences, update,
+    MOST_POINTS, all_finite, combine_many, gradient_step, gram_of_differences,
+    slopes_of_differences, step_products,
 };
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,

@@ -1,8 +1,8 @@
 //! The Euclidean projection onto a nuclear-norm ball: singular values projected onto an l1 ball.
 
 use super::norm;
-use super::spectral::{SmallSvd, SymmetricEigen, Thin, max_abs, safe_factor};
-use crate::error::Result;
+use super::spectral::{SAFE_SQUARES, SmallSvd, SymmetricEigen, Thin, max_abs, safe_factor, trace};
+use crate::error::{Result, check_finite};
 
 /// Below this ratio to the largest singular value the square roots of a Gram matrix's eigenvalues
 /// are not good enough (their error is about `eps sigma_1^2 / sigma`), and a second pass is made.
@@ -49,20 +49,27 @@ impl NuclearProjection {
     /// Projects `w`, in place, onto the ball; `restore` writes `w` anew.
     ///
     /// With `w = U diag(s) V^T` the projection is `U diag(s'/s) U^T w`, `s'` the projection of `s`
-    /// onto the l1 ball: one Gram matrix and one product. `w` must be finite.
+    /// onto the l1 ball: one Gram matrix and one product.
+    ///
+    /// # Errors
+    /// A `w` that is not finite, a decomposition that fails.
     pub(crate) fn project(
         &mut self,
         w: &mut [f64],
         radius: f64,
         restore: impl FnOnce(&mut [f64]),
     ) -> Result<Projected> {
-        let factor = safe_factor(max_abs(w));
-        if factor != 1.0 {
-            super::scale(factor, w);
-        }
-        let radius = radius * factor;
         let (thin, h) = (self.thin, self.thin.short());
         thin.gram(w, &mut self.gram);
+        let mut factor = 1.0;
+        // only then can an entry be too large, too small or not finite
+        if !SAFE_SQUARES.contains(&trace(&self.gram, h)) {
+            check_finite("the matrix to project", w)?;
+            factor = safe_factor(max_abs(w));
+            super::scale(factor, w);
+            thin.gram(w, &mut self.gram);
+        }
+        let radius = radius * factor;
         self.eigen.decompose(&self.gram)?;
         for (s, value) in self.singular.iter_mut().zip(&self.eigen.values) {
             *s = value.max(0.0).sqrt();

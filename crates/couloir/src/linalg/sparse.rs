@@ -66,6 +66,32 @@ impl Compressed {
     }
 }
 
+/// Gives every entry of these lines the column that `place` says, and sorts each line.
+fn relabel(starts: &[usize], place: &[u32], indices: &mut [u32], values: &mut [f64]) {
+    let lines = starts.len() - 1;
+    if lines > CHUNK {
+        let middle = lines / 2;
+        let cut = starts[middle] - starts[0];
+        let (left, right) = (indices.split_at_mut(cut), values.split_at_mut(cut));
+        rayon::join(
+            || relabel(&starts[..=middle], place, left.0, right.0),
+            || relabel(&starts[middle..], place, left.1, right.1),
+        );
+        return;
+    }
+    let mut entries = Vec::new();
+    for line in starts.windows(2) {
+        let range = line[0] - starts[0]..line[1] - starts[0];
+        let (indices, values) = (&mut indices[range.clone()], &mut values[range]);
+        entries.clear();
+        entries.extend(indices.iter().zip(&*values).map(|(&j, &v)| (place[j as usize], v)));
+        entries.sort_by_key(|e| e.0);
+        for ((index, value), &(j, v)) in indices.iter_mut().zip(values).zip(&entries) {
+            (*index, *value) = (j, v);
+        }
+    }
+}
+
 impl SparseMatrix {
     /// From compressed rows: row `i` has the entries `starts[i]..starts[i + 1]` of `indices` (columns) and `values`.
     ///
@@ -135,17 +161,7 @@ impl SparseMatrix {
             place[j as usize] = k as u32;
         }
         drop(columns);
-        let mut entries = Vec::new();
-        for i in 0..rows.lines() {
-            let range = rows.starts[i]..rows.starts[i + 1];
-            entries.clear();
-            entries
-                .extend(range.clone().map(|p| (place[rows.indices[p] as usize], rows.values[p])));
-            entries.sort_by_key(|e| e.0);
-            for (p, &(j, v)) in range.zip(&entries) {
-                (rows.indices[p], rows.values[p]) = (j, v);
-            }
-        }
+        relabel(&rows.starts, &place, &mut rows.indices, &mut rows.values);
         let columns = rows.transposed(order.len());
         (SparseMatrix { rows, columns }, order)
     }

@@ -36,6 +36,14 @@ fn with_scratch<T>(len: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
 /// Magnitudes between which squares and their sums neither overflow nor lose what matters.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
 
+/// Squared lengths between which nothing has overflowed or vanished.
+pub(crate) const SAFE_SQUARES: std::ops::RangeInclusive<f64> = 1e-240..=1e240;
+
+/// The trace of a row-major `h x h` matrix.
+pub(crate) fn trace(m: &[f64], h: usize) -> f64 {
+    (0..h).map(|i| m[i * (h + 1)]).sum()
+}
+
 /// The short x long view of flat row-major slices of a fixed shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Thin {

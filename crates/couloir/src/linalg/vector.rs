@@ -27,7 +27,7 @@ fn reduce<const IN: usize, const OUT: usize>(
 }
 
 /// Runs `kernel` on all pieces of `out` and the vectors.
-pub(crate) fn update<const IN: usize>(
+fn update<const IN: usize>(
     out: &mut [f64],
     vectors: [&[f64]; IN],
     kernel: impl Fn(&mut [f64], [&[f64]; IN]) + Copy + Sync + Send,
@@ -43,6 +43,26 @@ pub(crate) fn update<const IN: usize>(
         || update(left, vectors.map(|v| &v[..middle]), kernel),
         || update(right, vectors.map(|v| &v[middle..]), kernel),
     );
+}
+
+/// `out = q - g/beta`; returns `[|q|^2, |g|^2]`.
+pub(crate) fn gradient_step(q: &[f64], g: &[f64], beta: f64, out: &mut [f64]) -> [f64; 2] {
+    let len = out.len();
+    debug_assert!(q.len() == len && g.len() == len);
+    if len <= GRAIN {
+        for ((o, q), g) in out.iter_mut().zip(q).zip(g) {
+            *o = q - g / beta;
+        }
+        // from cache
+        return [dot_piece([q, q])[0], dot_piece([g, g])[0]];
+    }
+    let middle = (len / 2).next_multiple_of(LANES);
+    let (left, right) = out.split_at_mut(middle);
+    let (a, b) = rayon::join(
+        || gradient_step(&q[..middle], &g[..middle], beta, left),
+        || gradient_step(&q[middle..], &g[middle..], beta, right),
+    );
+    [a[0] + b[0], a[1] + b[1]]
 }
 
 /// `sum_i a(v_i) b(v_i)` in eight lanes, for each pair of factors that `terms` makes.
@@ -82,6 +102,12 @@ fn difference_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 2] {
     lanes::<FUSED, 3, 2>(v, |[g, a, b]| [(g, a - b), (a - b, a - b)])
 }
 dispatch! { fn difference_piece = difference_body(v: [&[f64]; 3]) -> [f64; 2] }
+
+#[inline(always)]
+fn step_body<const FUSED: bool>(v: [&[f64]; 4]) -> [f64; 4] {
+    lanes::<FUSED, 4, 4>(v, |[g, a, b, x]| [(g, a - b), (a - b, a - b), (g, a), (g, x)])
+}
+dispatch! { fn step_piece = step_body(v: [&[f64]; 4]) -> [f64; 4] }
 
 #[inline(always)]
 fn differences_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 1] {
@@ -187,6 +213,12 @@ pub fn scale(a: f64, x: &mut [f64]) {
 pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
     let [slope, square] = reduce([g, a, b], difference_piece);
     (slope, square)
+}
+
+/// `[<g, a - b>, |a - b|^2, <g, a>, <g, x>]`, in one pass.
+#[must_use]
+pub(crate) fn step_products(g: &[f64], a: &[f64], b: &[f64], x: &[f64]) -> [f64; 4] {
+    reduce([g, a, b, x], step_piece)
 }
 
 /// `<a - c, b - c>`.
@@ -345,6 +377,13 @@ mod tests {
         for (sum, plain) in sums.iter().zip(plain) {
             assert!((sum - plain).abs() < 1e-10 * len as f64, "{sum} is not {plain}");
         }
+        let mut shifted = vec![f64::NAN; len];
+        let squares = gradient_step(&a, &b, 0.5, &mut shifted);
+        assert!((0..len).all(|i| shifted[i] == a[i] - b[i] / 0.5));
+        assert_eq!(squares, [norm_squared(&a), norm_squared(&b)]);
+        let (slope, square) = dot_difference(&a, &b, &c);
+        let products = [slope, square, dot(&a, &b), dot(&a, &shifted)];
+        assert_eq!(step_products(&a, &b, &c, &shifted), products);
         let gram = gram_of_differences(&[&a, &b], &c);
         let plain = [[sums_of(&a, &a, &c), 0.0], [sums_of(&b, &a, &c), sums_of(&b, &b, &c)]];
         for i in 0..2 {

@@ -9,7 +9,7 @@ use super::respond::{Responder, Response};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
-use crate::linalg::{between, dot, dot_difference, norm, step_toward};
+use crate::linalg::{between, dot, norm, step_products, step_toward};
 use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::sliding::{SlideState, SlideTask};
@@ -384,7 +384,8 @@ impl<'a> Certified<'a> {
             self.oracles.prepare(&mut self.trial_x);
 
             // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
-            let (slope, square) = dot_difference(&self.gradient, &trial_v.x, &v.x);
+            let [slope, square, at_v, at_x] =
+                step_products(&self.gradient, &trial_v.x, &v.x, &self.x.x);
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             let excess = bend.value - allowed;
@@ -406,9 +407,8 @@ impl<'a> Certified<'a> {
             let floor = 4.0 * (response.gap + change.rounding);
             if eps <= self.eps_target(k).max(floor) {
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
-                let g = &self.gradient;
-                let at_x = (1.0 - gamma) * dot(g, &self.x.x) + gamma * dot(g, &self.trial_v.x);
-                let constant = value - bend.value - bend.rounding - at_x;
+                let along = (1.0 - gamma) * at_x + gamma * at_v;
+                let constant = value - bend.value - bend.rounding - along;
                 return Ok(Ok(Accepted { upper: value + eps, constant, eps, zeta, chi, needed }));
             }
             // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for

@@ -30,6 +30,8 @@ pub(super) struct LowerBound {
     pub confidence: Confidence,
     /// The weight to try first.
     guess: f64,
+    /// Whether the slope is what the last search found.
+    found: bool,
     /// For sets that need points to evaluate a bound.
     pub scratch: Vec<f64>,
 }
@@ -43,6 +45,7 @@ impl LowerBound {
             value: f64::NEG_INFINITY,
             confidence: Confidence::Exact,
             guess: 0.5,
+            found: false,
             scratch: Vec::new(),
         }
     }
@@ -58,6 +61,7 @@ impl LowerBound {
         self.constant = new.constant;
         self.y.copy_from_slice(new.y);
         self.value = value;
+        self.found = false;
     }
 
     /// Mixes a minorant in with the weight that raises the bound most, as far as that may raise it by
@@ -83,9 +87,11 @@ impl LowerBound {
             known: self.value,
             guess: self.guess,
             worth,
+            follows: self.found,
         };
         let Mixture { weight, lower, confidence, .. } = oracles.mix_x(&task, &mut self.scratch)?;
         self.confidence = self.confidence.and(confidence);
+        self.found = true;
         self.guess = if weight > 0.0 { weight } else { (0.5 * self.guess).max(1e-3) };
         if weight > 0.0 {
             step_toward(weight, new.slope, &mut self.slope);
