@@ -131,6 +131,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let sets: Vec<DataSet> =
         options.data.iter().map(|name| DataSet::find(name)).collect::<Result<_>>()?;
     for (i, set) in sets.iter().enumerate() {
+        set.check(&options.limits)?;
         if sets[..i].iter().any(|other| other.name == set.name) {
             return Err(bad(format!(
                 "{}: named twice; tables could not tell them apart",

@@ -51,16 +51,26 @@ impl DataSet {
         Ok(DataSet { name: short_name(path), from: From::Source(source) })
     }
 
+    /// Fails if it is known already that there is not enough memory for it.
+    pub fn check(&self, limits: &Limits) -> Result<()> {
+        match &self.from {
+            From::Source(_) => Ok(()),
+            From::Made(text) => {
+                limits.check(&self.name, text.memory(), "make less, or raise --max-memory")
+            }
+        }
+    }
+
     /// Reads or makes it, if what is to be done with `(n, d, h, entries)` fits into memory.
     pub fn load(
         &self,
         limits: &Limits,
         job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
     ) -> Result<Dataset> {
+        self.check(limits)?;
         match &self.from {
             From::Source(source) => read_to_train(source, limits, None, job),
             From::Made(text) => {
-                limits.check(&self.name, text.memory(), "make less, or raise --max-memory")?;
                 let data = text.generate()?;
                 let (what, bytes) =
                     job(data.len(), data.features, data.classes.len(), data.nonzeros());

@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::values::show;
 use anyhow::Result;
 use couloir::certificate::FwGap;
-use couloir::domain::NuclearBall;
+use couloir::domain::{Domain, NuclearBall};
 use couloir::model::{RobustFit, RobustMulticlass, Start};
 use couloir::run::{Algorithm, Clock, Flow, StopRules, TracePoint, WallClock};
 use couloir::solver::{PAPER_GRID, search_steps};
@@ -26,7 +26,8 @@ pub struct Problem {
     facts: DataFacts,
     model: RobustMulticlass,
     x_set: NuclearBall,
-    start: Start,
+    /// First weights of the rows; `X = 0` with them is where all methods start.
+    start: Vec<f64>,
     budget: f64,
     seed: u64,
 }
@@ -46,7 +47,12 @@ impl Problem {
             scale: model.scale(),
         };
         let x_set = model.x_set()?;
-        Ok(Problem { facts, x_set, model, start: fit.start, budget, seed: fit.seed })
+        let n = model.len();
+        let start = match fit.start {
+            Start::Vertex => (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect(),
+            _ => vec![1.0 / n as f64; n],
+        };
+        Ok(Problem { facts, x_set, model, start, budget, seed: fit.seed })
     }
 
     pub fn facts(&self) -> &DataFacts {
@@ -62,16 +68,10 @@ impl Problem {
             let epoch = (self.facts.n as u64).div_ceil(settings.batch.max(1));
             rules.evaluate_every = epoch.div_ceil(LOOKS);
         }
-        let solve =
-            Solve::new(&self.model, &self.x_set, self.model.y_set()).method(method).rules(rules);
-        match self.start {
-            Start::Vertex => {
-                let mut y = vec![0.0; self.facts.n];
-                y[0] = 1.0;
-                solve.start_y(y)
-            }
-            _ => solve,
-        }
+        Solve::new(&self.model, &self.x_set, self.model.y_set())
+            .method(method)
+            .rules(rules)
+            .start_y(self.start.clone())
     }
 
     /// Searches for the steps of a method that needs them, unless that has been done.
@@ -195,30 +195,30 @@ fn steps_of(method: &Method) -> Option<(f64, f64)> {
 
 /// Measures the FW-gap, the same for every method.
 struct Look<'a> {
-    /// For methods whose own certificate is another.
-    fw_gap: Option<FwGap<'a>>,
-    /// The best so far.
+    fw_gap: FwGap<'a>,
+    /// Whether the certificate of the method is another.
+    measures: bool,
+    /// The best so far, from the common start on: a method may know a better pair before its first iteration.
     best: Certificate,
 }
 
 impl<'a> Look<'a> {
     fn new(problem: &'a Problem, method: &Method) -> Result<Self> {
-        let fw_gap = match method {
-            Method::Certified(_) | Method::Mpscgs(_) => {
-                Some(FwGap::new(&problem.model, &problem.x_set, problem.model.y_set())?)
-            }
-            _ => None,
-        };
-        Ok(Look { fw_gap, best: Certificate::NONE })
+        let mut fw_gap = FwGap::new(&problem.model, &problem.x_set, problem.model.y_set())?;
+        let best = fw_gap.at(&vec![0.0; problem.x_set.dim()], &problem.start)?;
+        let measures = matches!(method, Method::Certified(_) | Method::Mpscgs(_));
+        Ok(Look { fw_gap, measures, best })
     }
 
     fn at(&mut self, point: &TracePoint, state: &dyn Algorithm) -> couloir::Result<Certificate> {
-        let now = match &mut self.fw_gap {
-            Some(fw_gap) => {
-                let (x, y) = state.best();
-                fw_gap.at(x, y)?
-            }
-            None => point.certificate,
+        if point.iteration == 0 {
+            return Ok(self.best);
+        }
+        let now = if self.measures {
+            let (x, y) = state.best();
+            self.fw_gap.at(x, y)?
+        } else {
+            point.certificate
         };
         if now.gap < self.best.gap {
             self.best = now;
