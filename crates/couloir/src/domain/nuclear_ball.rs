@@ -46,6 +46,7 @@ pub struct NuclearBall {
     cols: usize,
     radius: f64,
     lanczos: Option<LanczosSettings>,
+    exact_up_to: usize,
 }
 
 /// How the Lanczos process of a large [`NuclearBall`] runs.
@@ -114,7 +115,7 @@ impl NuclearBall {
         let (short, long) = (rows.min(cols), rows.max(cols));
         let limit = if 2 * short < long { THIN_LIMIT } else { SQUARE_LIMIT };
         let lanczos = (short > limit).then(LanczosSettings::default);
-        Ok(NuclearBall { rows, cols, radius, lanczos })
+        Ok(NuclearBall { rows, cols, radius, lanczos, exact_up_to: THIN_LIMIT })
     }
 
     /// The same ball, with the Lanczos process whatever the size, run as `settings` say.
@@ -129,6 +130,14 @@ impl NuclearBall {
     ) -> Result<Self> {
         settings.check()?;
         Ok(NuclearBall { lanczos: Some(settings), ..NuclearBall::new(rows, cols, radius)? })
+    }
+
+    /// The ball with an exact prox up to this smaller side in place of 512. It takes a full decomposition of the
+    /// matrix: docs/reproduction.md has what that costs.
+    #[must_use]
+    pub fn exact_up_to(mut self, side: usize) -> Self {
+        self.exact_up_to = side;
+        self
     }
 
     /// The number of rows of a point.
@@ -289,7 +298,7 @@ impl Oracle for NuclearOracle<'_> {
     }
 
     fn has_prox(&self) -> bool {
-        self.thin.short() <= THIN_LIMIT
+        self.thin.short() <= self.set.exact_up_to
     }
 
     fn prox(&mut self, g: &[f64], q: &[f64], beta: f64, out: &mut [f64]) -> Result<f64> {
@@ -297,7 +306,7 @@ impl Oracle for NuclearOracle<'_> {
             return Err(Error::MissingOracle {
                 set: self.set.describe(),
                 oracle: "exact prox",
-                hint: "both sides are above 512; use the inner solve `Slide`",
+                hint: "both sides are too large for it; use the inner solve `Slide`, or `exact_up_to`",
             });
         }
         let radius = self.set.radius;
