@@ -600,3 +600,22 @@ proptest! {
         prop_assert!(ball.violation(&out) <= 1e-12 * size, "prox {:e}", ball.violation(&out));
     }
 }
+
+#[test]
+fn the_exact_prox_goes_as_far_as_it_is_asked_to() {
+    let ball = NuclearBall::new(6, 8, 2.0).expect("a ball");
+    let g: Vec<f64> = (0..48).map(|i| f64::from(i * 7 % 11) - 5.0).collect();
+    let q = vec![0.0; 48];
+    let prox = |ball: &NuclearBall| {
+        let mut out = vec![0.0; 48];
+        ball.oracle().prox(&g, &q, 1.5, &mut out).map(|_| out)
+    };
+    let usual = prox(&ball).expect("a point");
+    assert_eq!(prox(&ball.clone().exact_up_to(6)).expect("a point"), usual);
+    assert!(!ball.clone().exact_up_to(5).oracle().has_prox());
+    let error = prox(&ball.exact_up_to(5)).expect_err("an error");
+    assert!(matches!(error, couloir::Error::MissingOracle { .. }), "{error}");
+    // beyond the usual limit
+    let large = NuclearBall::new(513, 513, 1.0).expect("a ball");
+    assert!(!large.oracle().has_prox() && large.exact_up_to(513).oracle().has_prox());
+}
