@@ -1,0 +1,195 @@
+//! The robust classifier's fit.
+
+use couloir::Method;
+use couloir::linalg::SparseMatrix;
+use couloir::model::{Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
+use couloir::run::WallClock;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::failure::to_python;
+use crate::records;
+use crate::rows::{Columns, compressed, dense};
+use crate::watch::{Watch, listening};
+
+/// What `RobustClassifier` sets.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Settings {
+    tau: Option<f64>,
+    lambda_n: f64,
+    objective: String,
+    method: String,
+    tol: f64,
+    max_time: Option<f64>,
+    max_iter: Option<u64>,
+    fit_intercept: bool,
+    seed: u64,
+    threads: Option<usize>,
+}
+
+impl Settings {
+    fn fit(&self) -> PyResult<RobustFit> {
+        let scaling = match self.objective.as_str() {
+            "dro" => Scaling::Dro,
+            "paper" => Scaling::Paper,
+            other => {
+                let why = format!("objective must be 'dro' or 'paper', got {other:?}");
+                return Err(PyValueError::new_err(why));
+            }
+        };
+        let method: Method = self.method.parse().map_err(to_python)?;
+        let fit = RobustFit::default()
+            .scaling(scaling)
+            .tau(self.tau)
+            .lambda_n(self.lambda_n)
+            .intercept(self.fit_intercept)
+            .method(method)
+            .tol(self.tol)
+            .max_seconds(self.max_time)
+            .max_iters(self.max_iter)
+            .seed(self.seed);
+        fit.check().map_err(to_python)?;
+        Ok(fit)
+    }
+}
+
+/// A start in the user's terms: weights by classes with the intercept's beside them, weights of the rows.
+#[derive(FromPyObject)]
+pub struct Start<'py>(
+    PyReadonlyArray2<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
+
+/// Fits and returns a dict; its entry "exception" holds what Python raised meanwhile, such as `KeyboardInterrupt`,
+/// and the rest is then the best point up to there.
+///
+/// `x` is a dense array or the tuple `(indptr, indices, data)`.
+#[pyfunction]
+#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "only `RobustClassifier` calls it, by name")]
+pub fn fit_robust<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    centre: PyReadonlyArray1<'py, f64>,
+    factor: PyReadonlyArray1<'py, f64>,
+    labels: PyReadonlyArray1<'py, u32>,
+    classes: usize,
+    settings: Settings,
+    start: Option<Start<'py>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fit = settings.fit()?;
+    let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
+    let rows = rows_of(x, &columns)?;
+    let labels = labels.as_slice()?.to_vec();
+    let start = start.map(|s| from_user(&s, &columns)).transpose()?;
+    let watch = Watch::default();
+    let work = || {
+        let clock = WallClock::start();
+        let model = fit.model(rows, labels, classes)?;
+        let warm = start.map_or_else(Warm::default, |start| start.inside(&model));
+        fit.run_on(model, warm, &clock, &mut watch.observer())
+    };
+    let (fitted, exception) = listening(py, settings.threads, progress.as_ref(), &watch, work)?;
+    let fitted = fitted.map_err(to_python)?;
+    let answer = describe(py, &fitted, &columns)?;
+    answer.set_item("exception", exception)?;
+    Ok(answer)
+}
+
+fn rows_of(x: &Bound<'_, PyAny>, columns: &Columns<'_>) -> PyResult<SparseMatrix> {
+    if let Ok((starts, indices, data)) =
+        x.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>, PyReadonlyArray1<'_, f64>)>()
+    {
+        compressed(&starts, &indices, &data, columns)
+    } else {
+        dense(&x.extract()?, columns)
+    }
+}
+
+/// A start by classes, in the core's units.
+struct UserStart {
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+    y: Option<Vec<f64>>,
+}
+
+fn from_user(start: &Start<'_>, columns: &Columns<'_>) -> PyResult<UserStart> {
+    let weights = start.0.as_array();
+    let mut bias = start.1.as_slice()?.to_vec();
+    let mut scaled = Vec::with_capacity(weights.len());
+    for (row, bias) in weights.rows().into_iter().zip(&mut bias) {
+        for (j, &w) in row.iter().enumerate() {
+            *bias += w * columns.centre[j];
+            scaled.push(w / columns.factor[j]);
+        }
+    }
+    let y = start.2.as_ref().map(|y| y.as_slice().map(<[f64]>::to_vec)).transpose()?;
+    Ok(UserStart { weights: scaled, bias, y })
+}
+
+impl UserStart {
+    /// The start as the model lays points out, drawn into the ball where it is outside.
+    fn inside(self, model: &RobustMulticlass) -> Warm {
+        let d = model.features();
+        let by_classes: Vec<f64> = match model.settings().intercept {
+            None => self.weights,
+            Some(value) => self
+                .weights
+                .chunks_exact(d - 1)
+                .zip(&self.bias)
+                .flat_map(|(row, bias)| row.iter().copied().chain([bias / value]))
+                .collect(),
+        };
+        // where each entry by classes lies in a point
+        let places: Vec<f64> = (0..by_classes.len()).map(|k| k as f64).collect();
+        let mut x = vec![0.0; by_classes.len()];
+        for (&place, w) in model.class_major(&places).iter().zip(by_classes) {
+            x[place as usize] = w;
+        }
+        let length =
+            model.x_set().and_then(|set| set.singular_values(&x)).map(|s| s.iter().sum::<f64>());
+        // a hair inside, for rounding
+        let shrink = length.map_or(0.0, |length| {
+            if length > 0.0 {
+                (model.settings().tau / length * (1.0 - 1e-12)).min(1.0)
+            } else {
+                1.0
+            }
+        });
+        x.iter_mut().for_each(|v| *v *= shrink);
+        Warm { x: Some(x), y: self.y }
+    }
+}
+
+fn describe<'py>(
+    py: Python<'py>,
+    fitted: &Fitted,
+    columns: &Columns<'_>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let d = columns.factor.len();
+    let mut weights = fitted.weights();
+    let mut bias = fitted.bias().unwrap_or_else(|| vec![0.0; fitted.model().classes()]);
+    for (row, bias) in weights.chunks_exact_mut(d).zip(&mut bias) {
+        for (j, w) in row.iter_mut().enumerate() {
+            *w *= columns.factor[j];
+            *bias -= *w * columns.centre[j];
+        }
+    }
+    let (outcome, scale) = (fitted.outcome(), fitted.model().scale());
+    let answer = PyDict::new(py);
+    answer.set_item("weights", PyArray1::from_vec(py, weights))?;
+    answer.set_item("bias", PyArray1::from_vec(py, bias))?;
+    answer.set_item("y", PyArray1::from_slice(py, &fitted.solution().y))?;
+    answer.set_item("tau", fitted.tau())?;
+    answer.set_item("rank", fitted.rank())?;
+    answer.set_item("iterations", outcome.iterations)?;
+    answer.set_item("seconds", fitted.seconds())?;
+    answer.set_item("certificate", records::of_run(py, outcome, scale)?)?;
+    answer.set_item("trace", records::trace(py, &outcome.trace, scale)?)?;
+    Ok(answer)
+}

@@ -1,0 +1,21 @@
+//! The compiled half of the Python package `couloir`; `python/couloir` is the half that users see.
+
+mod failure;
+mod fit;
+mod records;
+mod rows;
+mod sets;
+mod solve;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _couloir {
+    #[pymodule_export]
+    use super::fit::fit_robust;
+    #[pymodule_export]
+    use super::sets::{set_diameter, set_lmo};
+    #[pymodule_export]
+    use super::solve::{check_gradient, solve};
+}

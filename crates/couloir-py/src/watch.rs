@@ -1,0 +1,86 @@
+//! Work of the core off Python's lock, with an ear for Ctrl-C.
+
+use couloir::run::{Algorithm, Flow, Observer, TracePoint};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often signals are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Ends a run when told to, and remembers its last record.
+#[derive(Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    last: Mutex<Option<TracePoint>>,
+}
+
+impl Watch {
+    pub fn observer(&self) -> impl Observer + '_ {
+        |point: &TracePoint, _: &dyn Algorithm| {
+            if let Ok(mut last) = self.last.lock() {
+                *last = Some(*point);
+            }
+            if self.stop.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue }
+        }
+    }
+
+    fn last(&self) -> Option<TracePoint> {
+        self.last.lock().ok().and_then(|mut last| last.take())
+    }
+}
+
+/// Runs `work` on a thread of its own, on `threads` workers where that is set, while this one waits for signals and
+/// reports to `progress(iteration, seconds, gap)`. An exception in either asks the work to stop; it comes back
+/// beside the result.
+///
+/// Python hands signals to its main thread only, which is why the work is not done on it.
+pub fn listening<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    progress: Option<&Py<PyAny>>,
+    watch: &Watch,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<(T, Option<PyErr>)> {
+    let pool = threads
+        .map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build())
+        .transpose()
+        .map_err(|e| PyValueError::new_err(format!("n_jobs: {e}")))?;
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, wait) = channel();
+            let worker = scope.spawn(move || {
+                let result = match &pool {
+                    Some(pool) => pool.install(work),
+                    None => work(),
+                };
+                // the other end waits until it hears of this or of the end of this thread
+                let _ = done.send(());
+                result
+            });
+            let mut failure = None;
+            while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if failure.is_none() {
+                    failure = Python::attach(|py| look(py, progress, watch)).err();
+                    watch.stop.store(failure.is_some(), Ordering::Relaxed);
+                }
+            }
+            let result = worker.join();
+            let result = result.map_err(|_| PyRuntimeError::new_err("the core panicked"))?;
+            Ok((result, failure))
+        })
+    })
+}
+
+fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress
+        && let Some(point) = watch.last()
+    {
+        progress.call1(py, (point.iteration, point.seconds, point.certificate.gap))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+"""Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
+
+from ._classifier import RobustClassifier
+from ._sets import Box, L1Ball, L2Ball, NuclearBall, Simplex
+from ._solve import GradientCheck, Interrupted, Solution, check_gradient, solve
+
+__all__ = [
+    "Box",
+    "GradientCheck",
+    "Interrupted",
+    "L1Ball",
+    "L2Ball",
+    "NuclearBall",
+    "RobustClassifier",
+    "Simplex",
+    "Solution",
+    "check_gradient",
+    "solve",
+]

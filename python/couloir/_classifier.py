@@ -1,0 +1,330 @@
+"""The robust classifier, by the conventions of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _couloir
+
+Floats = NDArray[np.float64]
+
+
+class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier that is fitted to its hardest rows.
+
+    It minimises, over matrices of weights of nuclear norm at most ``tau``, the softmax losses of the rows as an
+    adversary weighs them, who pays for moving away from equal weights::
+
+        max over y in the simplex of  sum_i y_i loss_i - lambda_n / (2 n) |n y - 1|^2
+
+    The larger ``lambda_n``, the closer the weights stay to equal. Every fit comes with a certificate: by how much at
+    most the weights miss the optimum.
+
+    Parameters
+    ----------
+    tau : float or "auto", default="auto"
+        The radius of the nuclear-norm ball. "auto" takes ``sqrt(n h)`` over the mean length of a row, for n rows
+        and h classes.
+    lambda_n : float, default=1.0
+        What the adversary pays.
+    objective : {"dro", "paper"}, default="dro"
+        "paper" divides the losses by n, so that the adversary hardly moves.
+    method : str, default="certified"
+        The method of the core, by the name that the command line knows it by.
+    tol : float, default=1e-3
+        Stop when the certified gap is at most this, in units of the loss.
+    max_time : float, default=None
+        Stop after this many seconds of the method's own work.
+    max_iter : int, default=10000
+        Stop after this many iterations; None for no limit.
+    fit_intercept : bool, default=True
+        Whether each class has a constant of its own. Its weight lies in the ball with all others.
+    scale : {"auto", True, False}, default="auto"
+        Whether to centre every column and divide it by its standard deviation (sparse columns: divide by the largest
+        absolute value, which leaves zeros zero) while fitting. ``coef_`` and ``intercept_`` are for the data as they
+        came. "auto" scales dense data and leaves sparse data, such as text, as they are. Without an intercept nothing
+        is centred.
+    random_state : int, RandomState or None, default=None
+        The seed of methods that sample; "certified" draws nothing. None is seed 0.
+    n_jobs : int or None, default=None
+        Threads; None and -1 for as many as there are cores. The result does not depend on it.
+    warm_start : bool, default=False
+        Whether to start from the last fit, where it had the same classes and features.
+    verbose : int, default=0
+        Print the certificate about 20 times a second while fitting.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept_ : array of shape (n_classes,), or (1,)
+    n_iter_ : int
+    sample_weights_ : array of shape (n_samples,)
+        The adversary's weights, of mean 1: the larger, the harder the row.
+    certificate_ : dict
+        gap, gap_x, gap_y, lower, upper, bound, confidence, status, solved, and the ledger of oracle calls.
+    trace_ : dict of arrays
+        One entry for each look at the certificate, ready for ``pandas.DataFrame``.
+    tau_ : float
+        The radius, given or chosen.
+    rank_ : int
+        The rank of the matrix of weights.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the columns had names.
+
+    Notes
+    -----
+    Ctrl-C ends a fit after the iteration under way. The estimator then holds the best point up to there, and
+    ``KeyboardInterrupt`` is raised.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from couloir import RobustClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RobustClassifier().fit(X, y)
+    >>> model.certificate_["gap"] <= 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        tau: float | str = "auto",
+        lambda_n: float = 1.0,
+        objective: str = "dro",
+        method: str = "certified",
+        tol: float = 1e-3,
+        max_time: float | None = None,
+        max_iter: int | None = 10_000,
+        fit_intercept: bool = True,
+        scale: bool | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.tau = tau
+        self.lambda_n = lambda_n
+        self.objective = objective
+        self.method = method
+        self.tol = tol
+        self.max_time = max_time
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> RobustClassifier:
+        """Fits the weights to rows and their labels."""
+        settings = self._settings()
+        before = self._last_fit() if self.warm_start else None
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", accept_large_sparse=True
+        )
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y must have at least two classes; it has one class only, {classes[0]!r}"
+            )
+        centre, factor = self._columns(X)
+        answer = _couloir.fit_robust(
+            (X.indptr, X.indices, X.data) if sp.issparse(X) else X,
+            centre,
+            factor,
+            labels.astype(np.uint32),
+            len(classes),
+            settings,
+            _start(before, classes, X.shape),
+            _print_progress if self.verbose else None,
+        )
+        self._keep(answer, classes, X.shape)
+        if answer["exception"] is not None:
+            raise answer["exception"]
+        if not self.certificate_["solved"]:
+            self._warn()
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """The scores: one for each class, or for two classes how much the second is ahead."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores: Floats = np.asarray(X @ self.coef_.T) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[chosen]
+        return predicted
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, for each row."""
+        probabilities: Floats = softmax(self._scores(X), axis=1)
+        return probabilities
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of the probabilities."""
+        logarithms: Floats = log_softmax(self._scores(X), axis=1)
+        return logarithms
+
+    def _scores(self, X: Any) -> Floats:
+        scores = self.decision_function(X)
+        return scores if scores.ndim == 2 else np.column_stack([np.zeros_like(scores), scores])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _settings(self) -> dict[str, Any]:
+        auto = isinstance(self.tau, str) and self.tau == "auto"
+        if not auto:
+            _check_number("tau", self.tau, "a positive number or 'auto'")
+        _check_number("lambda_n", self.lambda_n)
+        _check_number("tol", self.tol)
+        if self.max_time is not None:
+            _check_number("max_time", self.max_time, "a positive number or None")
+        if self.max_iter is not None:
+            _check_count("max_iter", self.max_iter, least=1)
+        if not (self.scale in (True, False) or self.scale == "auto"):
+            raise ValueError(f"scale must be True, False or 'auto', got {self.scale!r}")
+        return {
+            "tau": None if auto else float(self.tau),
+            "lambda_n": float(self.lambda_n),
+            "objective": self.objective,
+            "method": self.method,
+            "tol": float(self.tol),
+            "max_time": self.max_time,
+            "max_iter": self.max_iter,
+            "fit_intercept": bool(self.fit_intercept),
+            "seed": self._seed(),
+            "threads": self._threads(),
+        }
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, Integral) and int(self.random_state) >= 0:
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _threads(self) -> int | None:
+        if self.n_jobs is None or self.n_jobs == -1:
+            return None
+        _check_count("n_jobs", self.n_jobs, least=None)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0")
+        if self.n_jobs < 0:
+            return max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
+        return int(self.n_jobs)
+
+    def _columns(self, X: Any) -> tuple[Floats, Floats]:
+        """What to take off each column, and what to multiply it by."""
+        centre, size = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        scaled = not sp.issparse(X) if isinstance(self.scale, str) else self.scale
+        if scaled and sp.issparse(X):
+            size = abs(X).max(axis=0).toarray().ravel()
+        elif scaled:
+            # numbers near the ends of the range must not overflow on the way
+            largest = np.abs(X).max(axis=0)
+            largest[largest == 0.0] = 1.0
+            shares = X / largest
+            if self.fit_intercept:
+                centre = shares.mean(axis=0) * largest
+                spread = shares.std(axis=0)
+            else:
+                spread = np.sqrt(np.mean(shares**2, axis=0))
+            # a column that is the same in every row but for rounding says nothing
+            size = np.where(spread > 1e-12, spread * largest, largest)
+        factor = 1.0 / np.where(size > 0.0, size, 1.0)
+        return centre, np.where(np.isfinite(factor), factor, 1.0)
+
+    def _last_fit(self) -> tuple[NDArray[Any], Floats, Floats, Floats] | None:
+        if not hasattr(self, "coef_"):
+            return None
+        coef, intercept = self.coef_, np.broadcast_to(self.intercept_, len(self.intercept_))
+        if len(self.classes_) == 2:
+            coef, intercept = _two_sided(coef), _two_sided(intercept)
+        return self.classes_, coef, np.ascontiguousarray(intercept), self.sample_weights_
+
+    def _keep(
+        self, answer: dict[str, Any], classes: NDArray[Any], shape: tuple[int, int]
+    ) -> None:
+        weights, bias = answer["weights"].reshape(len(classes), shape[1]), answer["bias"]
+        if len(classes) == 2:
+            weights, bias = weights[1:] - weights[:1], bias[1:] - bias[:1]
+        self.classes_ = classes
+        self.coef_ = weights
+        self.intercept_ = bias if self.fit_intercept else np.zeros_like(bias)
+        self.sample_weights_ = shape[0] * answer["y"]
+        self.certificate_ = answer["certificate"]
+        self.trace_ = answer["trace"]
+        self.tau_ = answer["tau"]
+        self.rank_ = answer["rank"]
+        self.n_iter_ = answer["iterations"]
+        if answer["exception"] is not None:
+            self.certificate_["status"] = "interrupted"
+
+    def _warn(self) -> None:
+        c = self.certificate_
+        message = (
+            f"the fit ended with status '{c['status']}' after {self.n_iter_} iterations at a certified gap of "
+            f"{c['gap']:.3g} (x: {c['gap_x']:.3g}, y: {c['gap_y']:.3g}); tol is {self.tol:.3g}"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+
+def _start(
+    before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
+    classes: NDArray[Any],
+    shape: tuple[int, int],
+) -> tuple[Floats, Floats, Floats | None] | None:
+    if before is None:
+        return None
+    old, coef, intercept, sample_weights = before
+    if coef.shape != (len(classes), shape[1]) or not np.array_equal(old, classes):
+        return None
+    same_rows = len(sample_weights) == shape[0]
+    return coef, intercept, sample_weights / shape[0] if same_rows else None
+
+
+def _two_sided(difference: Floats) -> Floats:
+    """Weights of two classes with this difference and the smallest norm."""
+    return np.concatenate([-0.5 * difference, 0.5 * difference])
+
+
+def _print_progress(iteration: int, seconds: float, gap: float) -> None:
+    print(f"iteration {iteration}, {seconds:.2f} s, certified gap {gap:.3e}", flush=True)
+
+
+def _check_number(name: str, value: Any, what: str = "a positive number") -> None:
+    if isinstance(value, (bool, str)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {what}, got {value!r}")
+    if not 0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer or None, got {value!r}")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")

@@ -1,0 +1,34 @@
+"""The compiled half of the package; nothing here is for users."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats = NDArray[np.float64]
+
+def fit_robust(
+    x: Any,
+    centre: _Floats,
+    factor: _Floats,
+    labels: NDArray[np.uint32],
+    classes: int,
+    settings: dict[str, Any],
+    start: tuple[_Floats, _Floats, _Floats | None] | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
+) -> dict[str, Any]: ...
+def solve(
+    functions: dict[str, Any],
+    x_set: tuple[Any, ...],
+    y_set: tuple[Any, ...],
+    rules: dict[str, Any],
+    x0: _Floats | None = None,
+    y0: _Floats | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+def check_gradient(
+    functions: dict[str, Any], x: _Floats, y: _Floats
+) -> tuple[float, float]: ...
+def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
+def set_diameter(set: tuple[Any, ...]) -> float: ...
