@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["check_gradient", "fit_robust", "set_diameter", "set_lmo", "solve"]
+
 _Floats = NDArray[np.float64]
 
 def fit_robust(

@@ -1,0 +1,35 @@
+"""The example scripts run, without a warning, and print what they should."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) == 4
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(script):
+    once = ["1"] if script.stem == "accuracy" else []
+    run = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", str(script), *once],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        # the linear algebra of scikit-learn's models is faster on one thread where there are few cores
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    expected = {
+        "accuracy": "digits         RobustClassifier     accuracy 9",
+        "own_game": "worth between 0.133416",
+        "own_set": "certified gap 0.0",
+        "text_against_logistic_regression": "certified gap of the robust fit",
+    }
+    assert expected[script.stem] in run.stdout
