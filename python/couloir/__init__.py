@@ -1,6 +1,7 @@
 """Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
 
 from ._classifier import RobustClassifier
+from ._cross_validation import RobustClassifierCV
 from ._sets import Box, L1Ball, L2Ball, NuclearBall, Simplex
 from ._solve import GradientCheck, Interrupted, Solution, check_gradient, solve
 
@@ -12,6 +13,7 @@ __all__ = [
     "L2Ball",
     "NuclearBall",
     "RobustClassifier",
+    "RobustClassifierCV",
     "Simplex",
     "Solution",
     "check_gradient",

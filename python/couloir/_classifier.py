@@ -133,23 +133,27 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: ArrayLike) -> RobustClassifier:
         """Fits the weights to rows and their labels."""
-        settings = self._settings()
-        before = self._last_fit() if self.warm_start else None
+        settings = self._settings(self.tau, self.lambda_n)
+        self._fit(X, y, settings, self._last_fit() if self.warm_start else None)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        settings: dict[str, Any],
+        before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
+    ) -> None:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, order="C", accept_large_sparse=True
         )
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y must have at least two classes; it has one class only, {classes[0]!r}"
-            )
+        classes, labels = _classes_and_labels(y)
         centre, factor = self._columns(X)
         answer = _couloir.fit_robust(
-            (X.indptr, X.indices, X.data) if sp.issparse(X) else X,
+            _core_rows(X),
             centre,
             factor,
-            labels.astype(np.uint32),
+            labels,
             len(classes),
             settings,
             _start(before, classes, X.shape),
@@ -160,7 +164,6 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise answer["exception"]
         if not self.certificate_["solved"]:
             self._warn()
-        return self
 
     def decision_function(self, X: Any) -> Floats:
         """The scores: one for each class, or for two classes how much the second is ahead."""
@@ -195,11 +198,11 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _settings(self) -> dict[str, Any]:
-        auto = isinstance(self.tau, str) and self.tau == "auto"
+    def _settings(self, tau: float | str, lambda_n: float) -> dict[str, Any]:
+        auto = isinstance(tau, str) and tau == "auto"
         if not auto:
-            _check_number("tau", self.tau, "a positive number or 'auto'")
-        _check_number("lambda_n", self.lambda_n)
+            _check_number("tau", tau, "a positive number or 'auto'")
+        _check_number("lambda_n", lambda_n)
         _check_number("tol", self.tol)
         if self.max_time is not None:
             _check_number("max_time", self.max_time, "a positive number or None")
@@ -208,8 +211,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not (self.scale in (True, False) or self.scale == "auto"):
             raise ValueError(f"scale must be True, False or 'auto', got {self.scale!r}")
         return {
-            "tau": None if auto else float(self.tau),
-            "lambda_n": float(self.lambda_n),
+            "tau": None if auto else float(tau),
+            "lambda_n": float(lambda_n),
             "objective": self.objective,
             "method": self.method,
             "tol": float(self.tol),
@@ -290,7 +293,21 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"the fit ended with status '{c['status']}' after {self.n_iter_} iterations at a certified gap of "
             f"{c['gap']:.3g} (x: {c['gap_x']:.3g}, y: {c['gap_y']:.3g}); tol is {self.tol:.3g}"
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+
+def _classes_and_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """The classes, and the place of each row's among them."""
+    check_classification_targets(y)
+    classes, labels = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes; it has one class only, {classes[0]!r}")
+    return classes, labels.astype(np.uint32)
+
+
+def _core_rows(X: Any) -> Any:
+    """Rows as the core takes them."""
+    return (X.indptr, X.indices, X.data) if sp.issparse(X) else X
 
 
 def _start(

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_gradient", "fit_robust", "set_diameter", "set_lmo", "solve"]
+__all__ = [
+    "auto_tau",
+    "check_gradient",
+    "fit_robust",
+    "path_robust",
+    "set_diameter",
+    "set_lmo",
+    "solve",
+]
 
 _Floats = NDArray[np.float64]
 
@@ -20,6 +28,14 @@ def fit_robust(
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> dict[str, Any]: ...
+def path_robust(
+    folds: list[dict[str, Any]],
+    classes: int,
+    settings: dict[str, Any],
+    taus: list[float],
+    lambda_ns: list[float],
+) -> list[list[list[list[float]]]]: ...
+def auto_tau(x: Any, centre: _Floats, factor: _Floats, classes: int) -> float: ...
 def solve(
     functions: dict[str, Any],
     x_set: tuple[Any, ...],

@@ -83,9 +83,9 @@ def solve(
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
 
     It ends when the certified gap is at most ``tol``, or ``relative_tol`` times the gap at the start (1e-6 where
-    neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and ``upper`` after
-    every iteration; it ends the run by returning True. Exceptions in the problem, the sets or the callback are raised
-    as they are. Points have the shape of their set.
+    neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and
+    ``upper`` after every iteration; it ends the run by returning True. Exceptions in the problem, the sets or the
+    callback are raised as they are. Points have the shape of their set.
 
     Warns
     -----

@@ -27,11 +27,11 @@ pub struct Settings {
     max_iter: Option<u64>,
     fit_intercept: bool,
     seed: u64,
-    threads: Option<usize>,
+    pub threads: Option<usize>,
 }
 
 impl Settings {
-    fn fit(&self) -> PyResult<RobustFit> {
+    pub fn fit(&self) -> PyResult<RobustFit> {
         let scaling = match self.objective.as_str() {
             "dro" => Scaling::Dro,
             "paper" => Scaling::Paper,
@@ -101,7 +101,8 @@ pub fn fit_robust<'py>(
     Ok(answer)
 }
 
-fn rows_of(x: &Bound<'_, PyAny>, columns: &Columns<'_>) -> PyResult<SparseMatrix> {
+/// Rows from a dense array or from the tuple `(indptr, indices, data)`.
+pub fn rows_of(x: &Bound<'_, PyAny>, columns: &Columns<'_>) -> PyResult<SparseMatrix> {
     if let Ok((starts, indices, data)) =
         x.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>, PyReadonlyArray1<'_, f64>)>()
     {

@@ -2,6 +2,7 @@
 
 mod failure;
 mod fit;
+mod path;
 mod records;
 mod rows;
 mod sets;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 mod _couloir {
     #[pymodule_export]
     use super::fit::fit_robust;
+    #[pymodule_export]
+    use super::path::{auto_tau, path_robust};
     #[pymodule_export]
     use super::sets::{set_diameter, set_lmo};
     #[pymodule_export]

@@ -1,0 +1,84 @@
+//! Cross-validation along paths of radii.
+
+use couloir::linalg::SparseMatrix;
+use couloir::model::{Labelled, RobustFit, RobustPath, auto_tau as core_auto_tau};
+use couloir::run::WallClock;
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::failure::to_python;
+use crate::fit::{Settings, rows_of};
+use crate::rows::Columns;
+use crate::watch::{Watch, listening};
+
+/// Rows to train on and rows held back, with how their columns become features.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Fold<'py> {
+    train: Bound<'py, PyAny>,
+    train_labels: PyReadonlyArray1<'py, u32>,
+    held_back: Bound<'py, PyAny>,
+    held_back_labels: PyReadonlyArray1<'py, u32>,
+    centre: PyReadonlyArray1<'py, f64>,
+    factor: PyReadonlyArray1<'py, f64>,
+}
+
+impl Fold<'_> {
+    fn data(&self) -> PyResult<(Labelled, Labelled)> {
+        let columns = Columns { centre: self.centre.as_slice()?, factor: self.factor.as_slice()? };
+        let labelled = |x: &Bound<'_, PyAny>, labels: &PyReadonlyArray1<'_, u32>| {
+            let rows: SparseMatrix = rows_of(x, &columns)?;
+            PyResult::Ok(Labelled { rows, labels: labels.as_slice()?.to_vec() })
+        };
+        let train = labelled(&self.train, &self.train_labels)?;
+        Ok((train, labelled(&self.held_back, &self.held_back_labels)?))
+    }
+}
+
+/// Accuracy, recall of the worst class, CVaR 10 % and mean loss on the rows held back.
+type Row = [f64; 4];
+
+/// What each radius gives, for each `lambda_n` and then each fold; all paths in parallel.
+#[pyfunction]
+pub fn path_robust(
+    py: Python<'_>,
+    folds: Vec<Fold<'_>>,
+    classes: usize,
+    settings: Settings,
+    taus: Vec<f64>,
+    lambda_ns: Vec<f64>,
+) -> PyResult<Vec<Vec<Vec<Row>>>> {
+    let fit = settings.fit()?;
+    let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
+    let watch = Watch::default();
+    let path = |lambda_n: f64, (train, held_back): &(Labelled, Labelled)| {
+        let fit: RobustFit = fit.clone().lambda_n(lambda_n);
+        let clock = WallClock::start();
+        let path = RobustPath::new(fit, taus.clone());
+        let path = path.run(train.clone(), held_back, classes, &clock, &mut watch.observer())?;
+        let row = |m: &couloir::model::Measures| [m.accuracy, m.worst_recall, m.cvar, m.mean_loss];
+        couloir::Result::Ok(path.steps.iter().map(|step| row(&step.measures)).collect())
+    };
+    let work = || -> couloir::Result<Vec<Vec<Vec<Row>>>> {
+        let of_lambda = |&l: &f64| data.par_iter().map(|fold| path(l, fold)).collect();
+        lambda_ns.par_iter().map(of_lambda).collect()
+    };
+    let (table, exception) = listening(py, settings.threads, None, &watch, work)?;
+    match exception {
+        Some(exception) => Err(exception),
+        None => table.map_err(to_python),
+    }
+}
+
+/// The radius that a fit would choose.
+#[pyfunction]
+pub fn auto_tau(
+    x: &Bound<'_, PyAny>,
+    centre: PyReadonlyArray1<'_, f64>,
+    factor: PyReadonlyArray1<'_, f64>,
+    classes: usize,
+) -> PyResult<f64> {
+    let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
+    core_auto_tau(&rows_of(x, &columns)?, classes).map_err(to_python)
+}

@@ -1,0 +1,99 @@
+"""What RobustClassifierCV promises."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+from couloir import RobustClassifier, RobustClassifierCV
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def test_scikit_learn_finds_nothing_wrong():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(RobustClassifierCV(taus=3), on_fail=None, on_skip=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+    assert len(results) > 40
+    assert failed == []
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
+    # array API support is off unless SCIPY_ARRAY_API is set, and the estimator does not claim it
+    assert skipped <= {"check_array_api_input"}
+
+
+def test_accuracies_are_those_of_single_fits_on_the_folds(iris):
+    X, y = iris
+    taus, folds = [1.0, 5.0, 25.0], StratifiedKFold(4, shuffle=True, random_state=0)
+    model = RobustClassifierCV(taus=taus, cv=folds, tol=1e-5).fit(X, y)
+    for k, tau in enumerate(taus):
+        single = cross_val_score(RobustClassifier(tau=tau, tol=1e-5), X, y, cv=folds)
+        np.testing.assert_allclose(model.cv_measures_["accuracy"][0, :, k], single)
+    best = model.cv_measures_["accuracy"].mean(axis=1)[0]
+    assert model.tau_ == taus[best.argmax()]
+    again = RobustClassifier(tau=model.tau_, tol=1e-5).fit(X, y)
+    assert np.array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(("criterion", "sign"), [("cvar", -1), ("loss", -1), ("worst-recall", 1)])
+def test_the_choice_goes_by_the_criterion(iris, criterion, sign):
+    model = RobustClassifierCV(criterion=criterion, lambda_ns=[0.3, 3.0], cv=3).fit(*iris)
+    means = sign * model.cv_measures_[criterion].mean(axis=1)
+    assert means.shape == (2, 5)
+    chosen = means[[0.3, 3.0].index(model.lambda_n_), list(model.taus_).index(model.tau_)]
+    assert chosen == means.max()
+
+
+def test_the_automatic_grid_lies_around_the_automatic_radius(iris):
+    model = RobustClassifierCV(taus=3, cv=3).fit(*iris)
+    assert model.taus_[1] == pytest.approx(RobustClassifier().fit(*iris).tau_)
+    np.testing.assert_allclose(model.taus_[1:] / model.taus_[:-1], 3)
+
+
+def test_sparse_rows_give_what_dense_rows_give(iris):
+    X, y = iris
+    dense = RobustClassifierCV(scale=False, cv=3).fit(X, y)
+    sparse = RobustClassifierCV(cv=3).fit(sp.csr_array(X), y)
+    assert np.array_equal(dense.coef_, sparse.coef_) and dense.tau_ == sparse.tau_
+
+
+def test_ctrl_c_ends_the_folds_within_a_second():
+    X, y = load_digits(return_X_y=True)
+    pressed = []
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(1.0, press).start()
+    with pytest.raises(KeyboardInterrupt):
+        RobustClassifierCV(tol=1e-12, max_iter=None, max_time=20).fit(X, y)
+    assert time.perf_counter() - pressed[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [
+        ({"taus": 0}, ValueError),
+        ({"taus": []}, ValueError),
+        ({"taus": [2.0, 1.0]}, ValueError),
+        ({"taus": [-1.0, 1.0]}, ValueError),
+        ({"lambda_ns": []}, ValueError),
+        ({"lambda_ns": [0.0]}, ValueError),
+        ({"criterion": "f1"}, ValueError),
+    ],
+)
+def test_a_wrong_setting_is_named(iris, setting, error):
+    with pytest.raises(error, match=next(iter(setting))):
+        RobustClassifierCV(**setting).fit(*iris)
