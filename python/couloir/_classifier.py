@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -149,6 +150,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         classes, labels = _classes_and_labels(y)
         centre, factor = self._columns(X)
+        units = X.shape[0] if self.objective == "paper" else 1
         answer = _couloir.fit_robust(
             _core_rows(X),
             centre,
@@ -157,7 +159,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             len(classes),
             settings,
             _start(before, classes, X.shape),
-            _print_progress if self.verbose else None,
+            partial(_print_progress, units) if self.verbose else None,
         )
         self._keep(answer, classes, X.shape)
         if answer["exception"] is not None:
@@ -329,8 +331,9 @@ def _two_sided(difference: Floats) -> Floats:
     return np.concatenate([-0.5 * difference, 0.5 * difference])
 
 
-def _print_progress(iteration: int, seconds: float, gap: float) -> None:
-    print(f"iteration {iteration}, {seconds:.2f} s, certified gap {gap:.3e}", flush=True)
+def _print_progress(units: int, iteration: int, seconds: float, gap: float) -> None:
+    """Prints the gap in units of the loss, as in the certificate."""
+    print(f"iteration {iteration}, {seconds:.2f} s, certified gap {units * gap:.3e}", flush=True)
 
 
 def _check_number(name: str, value: Any, what: str = "a positive number") -> None:

@@ -212,11 +212,13 @@ def test_another_thread_of_python_runs_during_a_fit():
     assert 0 < longest[0] < 0.5
 
 
-def test_progress_is_printed_when_asked_for(capsys):
+@pytest.mark.parametrize("objective", ["dro", "paper"])
+def test_progress_is_printed_in_the_units_of_the_certificate(capsys, objective):
     model, X, y = long_fit()
     with pytest.warns(ConvergenceWarning):
-        model.set_params(max_time=0.5, verbose=1).fit(X, y)
-    assert "certified gap" in capsys.readouterr().out
+        model.set_params(max_time=0.5, verbose=1, objective=objective).fit(X, y)
+    gaps = [float(line.rsplit(" ", 1)[1]) for line in capsys.readouterr().out.splitlines()]
+    assert gaps and all(min(abs(gap / model.trace_["gap"] - 1)) < 1e-2 for gap in gaps)
 
 
 def test_memory_does_not_grow_over_many_fits():
