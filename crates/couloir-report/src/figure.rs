@@ -48,8 +48,9 @@ fn drawing(error: impl std::fmt::Display) -> FigureError {
     FigureError::Drawing(error.to_string())
 }
 
-/// Colours that people with any colour vision can tell apart (Okabe and Ito).
-const COLOURS: [RGBColor; 7] = [
+/// Colours that people with any colour vision can tell apart (Okabe and Ito, the yellow darker), one for each method
+/// that `compare` knows.
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -57,6 +58,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(60, 60, 60),
+    RGBColor(176, 164, 0),
 ];
 const GREY: RGBColor = RGBColor(225, 225, 225);
 const FONT: &str = "sans-serif";
