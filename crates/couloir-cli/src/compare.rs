@@ -235,7 +235,10 @@ fn compare(
             let title = format!("run {done} of {total}, {} on {}", key.method, key.data);
             let method = match problem.search(&method, results, &mut progress, &title)? {
                 Some(search) => {
-                    let chosen = runs::with_steps(&method, search.chosen);
+                    let chosen = match search.chosen {
+                        Some((step_x, step_y)) => method.with_steps(step_x, step_y)?,
+                        None => method,
+                    };
                     results.searches.retain(|s| (&s.data, &s.method) != (&key.data, &key.method));
                     results.searches.push(search);
                     chosen

@@ -174,17 +174,6 @@ impl Problem {
     }
 }
 
-/// The method with these steps, or as it is.
-pub fn with_steps(method: &Method, steps: Option<(f64, f64)>) -> Method {
-    match (method.clone(), steps) {
-        (Method::Svre(settings), Some((x, y))) => Method::Svre(settings.steps(x, y)),
-        (Method::Extragradient(settings), Some((x, y))) => {
-            Method::Extragradient(settings.steps(x, y))
-        }
-        (method, _) => method,
-    }
-}
-
 fn steps_of(method: &Method) -> Option<(f64, f64)> {
     match method {
         Method::Svre(settings) => settings.step_x.zip(settings.step_y),

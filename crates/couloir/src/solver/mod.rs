@@ -161,6 +161,23 @@ impl Method {
         }
         Ok(self)
     }
+
+    /// The method with these steps in `x` and `y`.
+    ///
+    /// # Errors
+    /// A method other than SVRE and extragradient: it has no steps to set.
+    pub fn with_steps(self, step_x: f64, step_y: f64) -> Result<Self> {
+        match self {
+            Method::Svre(settings) => Ok(Method::Svre(settings.steps(step_x, step_y))),
+            Method::Extragradient(settings) => {
+                Ok(Method::Extragradient(settings.steps(step_x, step_y)))
+            }
+            _ => Err(Error::Setting {
+                name: "method",
+                why: "only `svre` and `extragradient` have steps to search for".to_owned(),
+            }),
+        }
+    }
 }
 
 /// The names of all methods, as users type them.

@@ -79,7 +79,7 @@ impl StepSearch {
     #[must_use]
     pub fn method(&self) -> Option<Method> {
         let best = self.best()?;
-        with_steps(&self.base, best.step_x, best.step_y).ok()
+        self.base.clone().with_steps(best.step_x, best.step_y).ok()
     }
 
     /// What the whole search spent.
@@ -91,19 +91,6 @@ impl StepSearch {
             sum.certificate = sum.certificate + trial.ledger.certificate;
         }
         sum
-    }
-}
-
-fn with_steps(base: &Method, step_x: f64, step_y: f64) -> Result<Method> {
-    match base {
-        Method::Svre(settings) => Ok(Method::Svre(settings.clone().steps(step_x, step_y))),
-        Method::Extragradient(settings) => {
-            Ok(Method::Extragradient(settings.clone().steps(step_x, step_y)))
-        }
-        _ => Err(Error::Setting {
-            name: "method",
-            why: "only `svre` and `extragradient` have steps to search for".to_owned(),
-        }),
     }
 }
 
@@ -154,7 +141,7 @@ pub fn search_steps(
     for (i, &step_x) in grid.iter().enumerate() {
         let partners = if per_block { grid } else { &grid[i..=i] };
         for &step_y in partners {
-            let method = with_steps(&base.method, step_x, step_y)?;
+            let method = base.method.clone().with_steps(step_x, step_y)?;
             // what is wrong here is wrong with every step: an error
             let mut solver = base.clone().method(method).start()?;
             trials.push(trial(&mut *solver, rules, clock, step_x, step_y)?);
