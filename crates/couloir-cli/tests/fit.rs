@@ -57,6 +57,18 @@ fn the_report_has_every_field_and_they_fit_together() {
 }
 
 #[test]
+fn an_intercept_costs_few_iterations_on_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let iterations = |extra: &str| {
+        number(&fit(folder.path(), &format!("text.svm --tol 1e-3{extra}")), "iterations")
+    };
+    // a constant as long as the rows takes 55, where 16 do without
+    let (without, with) = (iterations(""), iterations(" --intercept"));
+    assert!(with <= 1.5 * without, "{with} iterations with an intercept, {without} without");
+}
+
+#[test]
 fn every_method_runs_under_a_small_budget_and_certifies_what_it_returns() {
     let folder = tempfile::tempdir().expect("a folder");
     generate(folder.path(), "text.svm");

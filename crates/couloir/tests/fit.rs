@@ -2,7 +2,7 @@
 
 use couloir::linalg::SparseMatrix;
 use couloir::model::{
-    Fitted, RobustFit, RobustMulticlass, RobustSettings, Scaling, Start, auto_tau,
+    Fitted, RobustFit, RobustMulticlass, RobustSettings, Scaling, Start, auto_tau, heaviest_feature,
 };
 use couloir::problem::SaddleProblem;
 use couloir::run::{Algorithm, Flow, NoClock, TracePoint};
@@ -131,4 +131,17 @@ fn settings_that_no_data_can_save_are_named() {
         assert_eq!(again.to_string(), error.to_string());
     }
     assert!(Method::svre().with_inner(Inner::Slide).is_err());
+}
+
+#[test]
+fn the_intercept_weighs_as_much_as_the_heaviest_feature() {
+    // features of root mean square 0, 3, sqrt(8)
+    let rows = SparseMatrix::from_rows(3, vec![0, 1, 3], vec![1, 1, 2], vec![-3.0, 3.0, 4.0]);
+    assert_eq!(heaviest_feature(&rows.expect("rows")), 3.0);
+    let empty = SparseMatrix::from_rows(3, vec![0, 0, 0], vec![], vec![]).expect("rows");
+    assert_eq!(heaviest_feature(&empty), 1.0);
+
+    let fit = RobustFit::default().intercept(true).tau(Some(5.0));
+    let fitted = run(&fit, data(30, 7.0)).expect("a fit");
+    assert_eq!(fitted.model().settings().intercept, Some(heaviest_feature(&data(30, 7.0).0)));
 }

@@ -51,6 +51,22 @@ pub fn mean_row_norm(rows: &SparseMatrix) -> f64 {
     sum / rows.rows().max(1) as f64
 }
 
+/// The root mean square of the feature for which it is largest; 1 where all are zero. It is the value of the
+/// intercept's feature, which then bends f no more than the heaviest of the others does and still costs little
+/// of the ball.
+#[must_use]
+pub fn heaviest_feature(rows: &SparseMatrix) -> f64 {
+    let mut squares = vec![0.0; rows.columns()];
+    for i in 0..rows.rows() {
+        let (indices, values) = rows.row(i);
+        for (&j, v) in indices.iter().zip(values) {
+            squares[j as usize] += v * v;
+        }
+    }
+    let heaviest = squares.into_iter().fold(0.0, f64::max);
+    if heaviest > 0.0 { (heaviest / rows.rows() as f64).sqrt() } else { 1.0 }
+}
+
 /// The radius of the nuclear-norm ball where none is given: `sqrt(n h)` over the mean length of a row.
 ///
 /// Scores `X a_i` of order 1 for each of `n` rows and `h` classes make an `n x h` matrix of Frobenius norm
@@ -304,10 +320,7 @@ impl RobustFit {
             Some(tau) => tau,
             None => auto_tau(&rows, classes)?,
         };
-        let intercept = self.intercept.then(|| match mean_row_norm(&rows) {
-            0.0 => 1.0,
-            mean => mean,
-        });
+        let intercept = self.intercept.then(|| heaviest_feature(&rows));
         let settings = RobustSettings::default()
             .scaling(self.scaling)
             .lambda_n(self.lambda_n)

@@ -9,6 +9,7 @@ use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sample
 use crate::scratch::Pool;
 use crate::sliding::pairwise::accurate_sum;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// The factor `s` of the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,9 @@ pub struct RobustSettings {
     /// The radius of the nuclear-norm ball, 100 in the paper.
     pub tau: f64,
     /// A value to append to every row as one more feature, the intercept. Its weights lie in the ball
-    /// with all others; the typical length of a row is a sensible value.
+    /// with all others. A value far above the root mean square of every feature makes the problem
+    /// much harder, for then it alone decides how much f bends; [`heaviest_feature`](super::heaviest_feature)
+    /// is a sensible one.
     pub intercept: Option<f64>,
     /// How `X` lies in memory. By features (the default, and faster) they come in order of falling
     /// frequency: [`RobustMulticlass::class_major`] gives the matrix.
@@ -149,6 +152,8 @@ pub struct RobustMulticlass {
     weight: f64,
     settings: RobustSettings,
     lengths: Lengths,
+    /// A bound of the top singular value of the rows, found when it is asked for.
+    singular: OnceLock<f64>,
     scratch: Pool,
 }
 
@@ -158,8 +163,6 @@ struct Lengths {
     longest: f64,
     /// `sum_i |a_i|^2`.
     squares: f64,
-    /// A bound of the top singular value of the rows.
-    singular: f64,
 }
 
 /// Rows that one task of a sum takes.
@@ -215,6 +218,7 @@ impl RobustMulticlass {
             weight,
             settings,
             lengths,
+            singular: OnceLock::new(),
             scratch,
         })
     }
@@ -425,9 +429,7 @@ impl Lengths {
             longest = longest.max(length);
             squares += length * length;
         }
-        // from below; a tenth more makes it a bound in practice, and |A|_F is one for sure
-        let top = (1.1 * top_eigenvalue(rows, None)).max(longest * longest).min(squares);
-        Lengths { longest, squares, singular: top.sqrt() }
+        Lengths { longest, squares }
     }
 }
 
@@ -611,10 +613,11 @@ impl SaddleProblem for RobustMulticlass {
     /// ```
     fn constants(&self) -> BlockConstants {
         let mu = self.settings.lambda_n * self.n as f64;
-        let Lengths { longest, singular, .. } = self.lengths;
+        let longest = self.lengths.longest;
         // rows that are drawn twice weigh twice
-        let lxx = 0.5 * self.weight * longest * longest * self.most_repeated();
-        let lxy = self.weight * std::f64::consts::SQRT_2 * singular * self.most_repeated().sqrt();
+        let repeated = self.most_repeated();
+        let lxx = 0.5 * self.weight * longest * longest * repeated;
+        let lxy = self.weight * std::f64::consts::SQRT_2 * self.singular() * repeated.sqrt();
         BlockConstants::all(lxx, lxy, mu, mu)
     }
 
@@ -624,6 +627,16 @@ impl SaddleProblem for RobustMulticlass {
 }
 
 impl RobustMulticlass {
+    /// A bound of the top singular value of the rows.
+    fn singular(&self) -> f64 {
+        let Lengths { longest, squares } = self.lengths;
+        *self.singular.get_or_init(|| {
+            // from below; a tenth more makes it a bound in practice, and |A|_F is one for sure
+            let top = 1.1 * top_eigenvalue(self.operator.matrix(), None);
+            top.max(longest * longest).min(squares).sqrt()
+        })
+    }
+
     /// How often a batch has its most frequent row.
     fn most_repeated(&self) -> f64 {
         let Some(members) = &self.members else { return 1.0 };
@@ -745,7 +758,7 @@ impl Sampled for RobustMulticlass {
     /// the norm of `[[sqrt(n) s/2 a^2, s sqrt(2 n) a], [s sqrt(2 n) |A|_F, mu]]` with `a` the longest row.
     fn mean_smoothness(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
-        let Lengths { longest, squares, .. } = self.lengths;
+        let Lengths { longest, squares } = self.lengths;
         let (xx, xy) = (0.5 * s * n.sqrt() * longest * longest, s * (2.0 * n).sqrt() * longest);
         let (yx, yy) = (s * (2.0 * n * squares).sqrt(), self.settings.lambda_n * n);
         crate::linalg::spectral_norm(&[xx, xy, yx, yy], 2, 2).ok()
@@ -754,7 +767,7 @@ impl Sampled for RobustMulticlass {
     /// From `|n s y_i q_i a_i| <= n s y_i sqrt(2) |a_i|` and `l_i <= log h + sqrt(2) tau |a_i|`.
     fn sigma(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
-        let Lengths { longest, squares, .. } = self.lengths;
+        let Lengths { longest, squares } = self.lengths;
         let log = (self.classes() as f64).ln();
         let radius = std::f64::consts::SQRT_2 * self.settings.tau;
         // |(log h + r |a_i|)_i| <= sqrt(n) log h + r |A|_F
@@ -780,6 +793,7 @@ impl Sampled for RobustMulticlass {
             weight: self.n as f64 * self.weight / batch.len() as f64,
             settings: self.settings,
             lengths,
+            singular: OnceLock::new(),
             scratch: Pool::default(),
         }))
     }

@@ -1,5 +1,6 @@
 //! Block constants.
 
+use super::SaddleProblem;
 use crate::error::{Error, Result};
 
 /// Smoothness and curvature, block by block; each is optional.
@@ -25,6 +26,16 @@ impl BlockConstants {
     #[must_use]
     pub fn all(lxx: f64, lxy: f64, lyy: f64, mu: f64) -> Self {
         BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy: Some(lyy), mu: Some(mu) }
+    }
+
+    /// Those of a problem, checked. They may take work to find, so that only what needs them asks.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub(crate) fn of(problem: &dyn SaddleProblem) -> Result<Self> {
+        let constants = problem.constants();
+        constants.check()?;
+        Ok(constants)
     }
 
     /// Fails where a constant is given that cannot be one: `mu` or `lyy` not positive, `lxx` or

@@ -103,7 +103,6 @@ impl<'a> Oracles<'a> {
     pub fn of(problem: Held<'a>, x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> Result<Self> {
         check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
         check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
-        problem.constants().check()?;
         let grad_image = vec![0.0; problem.image_dim()];
         Ok(Oracles {
             problem,

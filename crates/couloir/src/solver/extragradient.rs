@@ -6,7 +6,7 @@ use crate::certificate::Certificate;
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, distance_squared, dot_difference, norm};
-use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
+use crate::problem::{BlockConstants, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 
 /// Settings of the extragradient method: two steps, or none for steps found by backtracking.
@@ -65,7 +65,7 @@ pub(super) fn balanced_steps(
     y_set: &dyn Domain,
     needed_by: &'static str,
 ) -> Result<(f64, f64)> {
-    let c = problem.constants();
+    let c = BlockConstants::of(problem)?;
     let need = |name, value: Option<f64>| {
         let hint = "give the steps, or look for them with `search_steps`";
         value.ok_or(Error::MissingConstant { name, needed_by, hint })

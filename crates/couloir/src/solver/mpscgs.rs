@@ -7,7 +7,7 @@ use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_finite, check_positive};
 use crate::linalg::{between, distance_squared, step_toward};
-use crate::problem::{Ledger, Oracles, PointX, Population, SaddleProblem, Sampled};
+use crate::problem::{BlockConstants, Ledger, Oracles, PointX, Population, SaddleProblem, Sampled};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
 use crate::sliding::{Istorc, IstorcConstants, SampledFunction, SlideState, SlideTask, Snapshot};
@@ -143,7 +143,7 @@ impl<'a> PrintedMpscgs<'a> {
         let mut y = vec![0.0; problem.dim_y()];
         oracles.start(Block::Y, y_start, &mut y)?;
 
-        let mu = problem.constants().need_mu(who)?;
+        let mu = BlockConstants::of(problem)?.need_mu(who)?;
         let l = match settings.smoothness.or(oracles.sampled()?.mean_smoothness()) {
             Some(l) => l,
             None => {

@@ -8,7 +8,7 @@ use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Result};
 use crate::linalg::{between, step_toward};
-use crate::problem::{Imaged, Ledger, Oracles, PointX, SaddleProblem};
+use crate::problem::{BlockConstants, Imaged, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::sliding::{SlideState, SlideTask};
 
@@ -61,7 +61,7 @@ impl PrintedConstants {
     /// A constant that is missing.
     pub fn new(problem: &dyn SaddleProblem, x_set: &dyn Domain) -> Result<Self> {
         let who = "the printed schedule of MPCGS";
-        let constants = problem.constants();
+        let constants = BlockConstants::of(problem)?;
         crate::error::check_positive(
             "the diameter of X, for the printed schedule,",
             x_set.diameter(),

@@ -3,7 +3,7 @@
 use super::Inner;
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
-use crate::problem::{Oracles, PointX, SaddleProblem, Seen};
+use crate::problem::{BlockConstants, Oracles, PointX, SaddleProblem, Seen};
 use crate::sliding::{Cgs, CgsGoal, SlideState, SlideTask, SmoothFunction};
 
 /// How `y` is found.
@@ -63,7 +63,7 @@ impl Responder {
                 });
             }
             (Inner::Slide, _) | (Inner::Auto, None) => {
-                let constants = oracles.problem.constants();
+                let constants = BlockConstants::of(&*oracles.problem)?;
                 let who = "the inner y-solve by sliding";
                 let (l, mu) = (constants.need_lyy(who)?, constants.need_mu(who)?);
                 Way::Cgs { cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu), mu }
