@@ -123,28 +123,34 @@ impl SparseMatrix {
         Ok(SparseMatrix { rows, columns })
     }
 
-    /// The matrix with one more column, which has this value in every row.
+    /// The matrix with one more column, which has this value in every row. Entries move within their memory, so that
+    /// there are never two matrices.
     ///
     /// # Errors
     /// A value that is not finite.
-    pub fn with_constant_column(&self, value: f64) -> Result<SparseMatrix> {
-        let (n, entries) = (self.rows(), self.rows.indices.len() + self.rows());
+    pub fn with_constant_column(self, value: f64) -> Result<SparseMatrix> {
+        check_finite("the value of a constant column", &[value])?;
         let column = u32::try_from(self.columns()).map_err(|_| Error::Setting {
             name: "sparse matrix",
             why: format!("{} columns leave no room for one more", self.columns()),
         })?;
-        let mut starts = Vec::with_capacity(n + 1);
-        starts.push(0);
-        let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-        for i in 0..n {
-            let (js, vs) = self.row(i);
-            indices.extend_from_slice(js);
-            values.extend_from_slice(vs);
-            indices.push(column);
-            values.push(value);
-            starts.push(indices.len());
+        let SparseMatrix { mut rows, mut columns } = self;
+        let n = rows.lines();
+        columns.indices.extend(0..n as u32);
+        columns.values.resize(columns.indices.len(), value);
+        columns.starts.push(columns.indices.len());
+        let entries = rows.indices.len() + n;
+        rows.indices.resize(entries, column);
+        rows.values.resize(entries, value);
+        // from the last row on, each moves by as many places as there are rows before it
+        for i in (0..n).rev() {
+            let (start, end) = (rows.starts[i], rows.starts[i + 1]);
+            rows.indices.copy_within(start..end, start + i);
+            rows.values.copy_within(start..end, start + i);
+            (rows.indices[end + i], rows.values[end + i]) = (column, value);
+            rows.starts[i + 1] = end + i + 1;
         }
-        SparseMatrix::from_rows(self.columns() + 1, starts, indices, values)
+        Ok(SparseMatrix { rows, columns })
     }
 
     /// The matrix with its columns in order of falling frequency (ties stay in order), and the column of
@@ -259,6 +265,21 @@ mod tests {
         };
         assert_eq!((used(5, vec![1, 3]), used(4, vec![3]), used(9, vec![0])), (4, 4, 1));
         assert_eq!((used(5, vec![]), used(0, vec![])), (0, 0));
+    }
+
+    #[test]
+    fn a_constant_column_is_the_last_of_every_row() {
+        let wide = SparseMatrix::from_rows(
+            4,
+            vec![0, 3, 4, 7, 9],
+            vec![0, 2, 3, 3, 1, 2, 3, 0, 3],
+            vec![1.0, 2.0, 9.0, 9.0, 3.0, 4.0, 9.0, 5.0, 9.0],
+        );
+        assert_eq!(example().with_constant_column(9.0), wide);
+        assert!(example().with_constant_column(f64::NAN).is_err());
+        let empty = SparseMatrix::from_rows(0, vec![0, 0], vec![], vec![]).expect("a matrix");
+        let ones = SparseMatrix::from_rows(1, vec![0, 1], vec![0], vec![1.0]);
+        assert_eq!(empty.with_constant_column(1.0), ones);
     }
 
     #[test]
