@@ -2,6 +2,7 @@
 
 from ._classifier import RobustClassifier
 from ._cross_validation import RobustClassifierCV
+from ._plot import plot
 from ._sets import Box, L1Ball, L2Ball, NuclearBall, Simplex
 from ._solve import GradientCheck, Interrupted, Solution, check_gradient, solve
 
@@ -17,5 +18,6 @@ __all__ = [
     "Simplex",
     "Solution",
     "check_gradient",
+    "plot",
     "solve",
 ]
