@@ -5,30 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _couloir
+from ._problem import ImagedProblem, SaddleProblem, flat, functions
 from ._sets import LinearSet, _CoreSet
 
 Floats = NDArray[np.float64]
-
-
-class SaddleProblem(Protocol):
-    """A function that is convex in x and strongly concave in y.
-
-    It may have ``best_response_y(x)``, the maximiser over the set of y, and the constants ``lxx``, ``lxy``, ``lyy``
-    and ``mu`` that some methods ask for.
-    """
-
-    def value(self, x: Floats, y: Floats) -> float: ...
-
-    def grad_x(self, x: Floats, y: Floats) -> ArrayLike: ...
-
-    def grad_y(self, x: Floats, y: Floats) -> ArrayLike: ...
 
 
 @dataclass(frozen=True)
@@ -54,19 +41,23 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """Relative errors of the two gradients; below about 1e-5 for right ones."""
+    """Relative errors of the two gradients; below about 1e-5 for right ones.
+
+    ``batches`` is the relative difference between the mean over all samples and the whole, where a problem has both.
+    """
 
     grad_x: float
     grad_y: float
+    batches: float | None = None
 
     @property
     def worst(self) -> float:
-        """The larger of the two."""
-        return max(self.grad_x, self.grad_y)
+        """The largest of them."""
+        return max(self.grad_x, self.grad_y, self.batches or 0.0)
 
 
 def solve(
-    problem: SaddleProblem,
+    problem: SaddleProblem | ImagedProblem,
     X: LinearSet,
     Y: LinearSet,
     method: str = "certified",
@@ -109,8 +100,8 @@ def solve(
         "max_time": max_time,
         "max_iter": max_iter,
     }
-    functions = _functions(problem, x_shape, y_shape)
-    answer = _couloir.solve(functions, x_set, y_set, rules, x_start, y_start, callback)
+    asked = functions(problem, x_shape, y_shape, method)
+    answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback)
     certificate = answer["certificate"]
     solution = Solution(
         x=answer["x"].reshape(x_shape),
@@ -132,48 +123,37 @@ def solve(
     return solution
 
 
-def check_gradient(problem: SaddleProblem, x: ArrayLike, y: ArrayLike) -> GradientCheck:
-    """Compares the problem's gradients at ``(x, y)`` with differences of its values.
+def check_gradient(
+    problem: SaddleProblem | ImagedProblem, x: ArrayLike, y: ArrayLike
+) -> GradientCheck:
+    """Compares the problem's gradients at ``(x, y)`` with differences of its values, and batches with the whole.
 
     The points tried lie off the sets by a small step: ``value`` must be defined there.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    functions = _functions(problem, x.shape, y.shape)
-    return GradientCheck(*_couloir.check_gradient(functions, x.ravel(), y.ravel()))
+    asked = functions(problem, x.shape, y.shape)
+    errors = _couloir.check_gradient(asked, x.ravel(), y.ravel())
+    return GradientCheck(*errors, batches=_batch_error(asked, x.ravel(), y.ravel()))
 
 
-def _functions(
-    problem: Any, x_shape: tuple[int, ...], y_shape: tuple[int, ...]
-) -> dict[str, Any]:
-    for name in ("value", "grad_x", "grad_y"):
-        if not callable(getattr(problem, name, None)):
-            raise TypeError(f"problem must have a method {name}(x, y)")
-
-    def value(x: Floats, y: Floats) -> float:
-        return float(problem.value(x.reshape(x_shape), y.reshape(y_shape)))
-
-    def grad_x(x: Floats, y: Floats) -> Floats:
-        gradient = problem.grad_x(x.reshape(x_shape), y.reshape(y_shape))
-        return _flat("problem.grad_x", gradient, x_shape)
-
-    def grad_y(x: Floats, y: Floats) -> Floats:
-        gradient = problem.grad_y(x.reshape(x_shape), y.reshape(y_shape))
-        return _flat("problem.grad_y", gradient, y_shape)
-
-    def best_response_y(x: Floats) -> Floats:
-        response = problem.best_response_y(x.reshape(x_shape))
-        return _flat("problem.best_response_y", response, y_shape)
-
-    constants = {name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu")}
-    return {
-        "dim_x": int(np.prod(x_shape)),
-        "dim_y": int(np.prod(y_shape)),
-        "value": value,
-        "grad_x": grad_x,
-        "grad_y": grad_y,
-        "best_response_y": best_response_y if hasattr(problem, "best_response_y") else None,
-        **constants,
-    }
+def _batch_error(asked: dict[str, Any], x: Floats, y: Floats) -> float | None:
+    """How far the batch of all samples is from the whole, relative to it."""
+    batches = asked["batches"]
+    if batches is None or batches["n_samples"] is None:
+        return None
+    samples = np.arange(batches["n_samples"], dtype=np.uint64)
+    seen = x if asked["image"] is None else asked["image"](x)
+    slope = asked["grad_image"](seen, y)
+    pairs = (
+        (batches["value"](samples, x, y), asked["value"](seen, y)),
+        (batches["grad_x"](samples, x, y), slope if asked["adjoint"] is None else asked["adjoint"](slope)),
+        (batches["grad_y"](samples, x, y), asked["grad_y"](seen, y)),
+    )
+    tiny = np.finfo(np.float64).tiny
+    return max(
+        float(np.linalg.norm(np.subtract(by_batch, whole)) / max(np.linalg.norm(whole), tiny))
+        for by_batch, whole in pairs
+    )
 
 
 def _side(
@@ -191,21 +171,14 @@ def _side(
     shape: tuple[int, ...] = (said,) if isinstance(said, int) else tuple(said)
 
     def lmo(g: Floats) -> Floats:
-        return _flat(f"{name}.lmo", given.lmo(g.reshape(shape)), shape)
+        return flat(f"{name}.lmo", given.lmo(g.reshape(shape)), shape)
 
     own_start = getattr(given, "start", point)
     if own_start is None:
         own_start = given.lmo(np.zeros(shape))
-    described = (lmo, float(given.diameter), _flat(f"{name}.start", own_start, shape))
+    described = (lmo, float(given.diameter), flat(f"{name}.start", own_start, shape))
     return shape, described, _flat_or_none(start_name, point, shape)
 
 
-def _flat(name: str, array: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    array = np.asarray(array, dtype=np.float64)
-    if array.shape != shape:
-        raise ValueError(f"{name} gave an array of shape {array.shape}, expected {shape}")
-    return np.ascontiguousarray(array).ravel()
-
-
 def _flat_or_none(name: str, array: Floats | None, shape: tuple[int, ...]) -> Floats | None:
-    return None if array is None else _flat(name, array, shape)
+    return None if array is None else flat(name, array, shape)

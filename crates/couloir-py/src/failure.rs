@@ -4,9 +4,24 @@ use couloir::Error;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyArithmeticError, PyValueError};
 
+/// A constant of the whole need not be one of its parts.
+const BATCHES: &str = ", and batch_constants(batch) where it has batches";
+
 /// Numerical trouble is an `ArithmeticError`; all else is about what was passed in, so a `ValueError`.
 pub fn to_python(error: Error) -> PyErr {
     match error {
+        Error::MissingConstant { name, needed_by, .. } => {
+            let (attribute, more) = match name {
+                "Lxx" => ("lxx", BATCHES),
+                "Lxy" => ("lxy", BATCHES),
+                "Lyy" => ("lyy", BATCHES),
+                "mu" => ("mu", BATCHES),
+                _ => ("mean_smoothness", ""),
+            };
+            PyValueError::new_err(format!(
+                "{needed_by} needs the constant {name}: give the problem an attribute {attribute}{more}"
+            ))
+        }
         Error::Numerical { .. } => PyArithmeticError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }

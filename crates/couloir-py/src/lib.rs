@@ -1,8 +1,10 @@
 //! The compiled half of the Python package `couloir`; `python/couloir` is the half that users see.
 
+mod callbacks;
 mod failure;
 mod fit;
 mod path;
+mod problem;
 mod records;
 mod rows;
 mod sets;

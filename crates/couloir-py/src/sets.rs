@@ -5,8 +5,8 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::callbacks::{Argument, Callbacks};
 use crate::failure::to_python;
-use crate::solve::Callbacks;
 
 /// A set as `python/couloir/_sets.py` describes it.
 #[derive(FromPyObject)]
@@ -34,7 +34,9 @@ impl Described<'_> {
             },
             Described::Own(lmo, diameter, start) => {
                 let start = start.as_slice()?.to_vec();
-                let call = move |g: &[f64], p: &mut [f64]| callbacks.vector(&lmo, &[g], p);
+                let call = move |g: &[f64], p: &mut [f64]| {
+                    callbacks.vector(&lmo, &[Argument::Point(g)], p)
+                };
                 Box::new(LoSet::new(start.len(), diameter, start, call).map_err(to_python)?)
             }
         })

@@ -1,111 +1,18 @@
-//! Saddle problems whose functions are Python's.
+//! Solving saddle problems whose functions are Python's.
 
-use couloir::problem::{BlockConstants, ClosureProblem, check_gradient as check};
+use couloir::problem::check_gradient as check;
 use couloir::run::{Algorithm, Flow, StopRules, TracePoint, WallClock};
 use couloir::{Method, Solve};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use std::sync::Mutex;
+use pyo3::types::PyDict;
 
+use crate::callbacks::Callbacks;
 use crate::failure::to_python;
+use crate::problem::Functions;
 use crate::records;
 use crate::sets::Described;
-
-/// Calls into Python from the core. The first exception is kept and every answer from then on is NaN, at which the
-/// core stops.
-#[derive(Default)]
-pub struct Callbacks {
-    failure: Mutex<Option<PyErr>>,
-}
-
-impl Callbacks {
-    fn failed(&self) -> bool {
-        self.failure.lock().map_or(true, |failure| failure.is_some())
-    }
-
-    fn keep(&self, error: PyErr) {
-        if let Ok(mut failure) = self.failure.lock() {
-            failure.get_or_insert(error);
-        }
-    }
-
-    fn take(&self) -> Option<PyErr> {
-        self.failure.lock().ok().and_then(|mut failure| failure.take())
-    }
-
-    fn call<T>(
-        &self,
-        function: &Py<PyAny>,
-        points: &[&[f64]],
-        read: impl FnOnce(Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        if self.failed() {
-            return None;
-        }
-        let answer = Python::attach(|py| {
-            let points = PyTuple::new(py, points.iter().map(|p| PyArray1::from_slice(py, p)))?;
-            read(function.bind(py).call1(points)?)
-        });
-        answer.map_err(|e| self.keep(e)).ok()
-    }
-
-    fn number(&self, function: &Py<PyAny>, points: &[&[f64]]) -> f64 {
-        self.call(function, points, |answer| answer.extract()).unwrap_or(f64::NAN)
-    }
-
-    /// Writes the array that `function` answers; Python's side sees to its type and length.
-    pub fn vector(&self, function: &Py<PyAny>, points: &[&[f64]], out: &mut [f64]) {
-        let read = |answer: Bound<'_, PyAny>| {
-            let array: PyReadonlyArray1<'_, f64> = answer.extract()?;
-            out.copy_from_slice(array.as_slice()?);
-            Ok(())
-        };
-        if self.call(function, points, read).is_none() {
-            out.fill(f64::NAN);
-        }
-    }
-}
-
-/// A problem's functions on flat arrays.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct Functions {
-    dim_x: usize,
-    dim_y: usize,
-    value: Py<PyAny>,
-    grad_x: Py<PyAny>,
-    grad_y: Py<PyAny>,
-    best_response_y: Option<Py<PyAny>>,
-    lxx: Option<f64>,
-    lxy: Option<f64>,
-    lyy: Option<f64>,
-    mu: Option<f64>,
-}
-
-impl Functions {
-    fn problem(self, callbacks: &Callbacks) -> PyResult<ClosureProblem<'_>> {
-        let Functions { value, grad_x, grad_y, .. } = self;
-        let problem = ClosureProblem::new(
-            self.dim_x,
-            self.dim_y,
-            move |x, y| callbacks.number(&value, &[x, y]),
-            move |x, y, out| callbacks.vector(&grad_x, &[x, y], out),
-            move |x, y, out| callbacks.vector(&grad_y, &[x, y], out),
-        );
-        let mut constants = BlockConstants::default();
-        (constants.lxx, constants.lxy) = (self.lxx, self.lxy);
-        (constants.lyy, constants.mu) = (self.lyy, self.mu);
-        let problem = problem.and_then(|p| p.with_constants(constants)).map_err(to_python)?;
-        Ok(match self.best_response_y {
-            None => problem,
-            Some(respond) => {
-                problem.with_best_response(move |x, out| callbacks.vector(&respond, &[x], out))
-            }
-        })
-    }
-}
 
 /// When a solve ends.
 #[derive(FromPyObject)]
@@ -125,10 +32,15 @@ impl Rules {
         Ok(method.with_seed(self.seed))
     }
 
-    fn stop(&self) -> StopRules {
+    /// The rules for a problem with so many samples, where it has any.
+    fn stop(&self, method: &Method, samples: Option<u64>) -> StopRules {
         let mut rules = StopRules::default();
         (rules.gap, rules.relative_gap) = (self.tol, self.relative_tol);
         (rules.seconds, rules.iterations) = (self.max_time, self.max_iter);
+        if let (Method::Svre(settings), Some(samples)) = (method, samples) {
+            // an iteration is one batch, and a certificate costs as much as an epoch
+            rules.evaluate_every = samples.div_ceil(settings.batch.max(1));
+        }
         rules
     }
 }
@@ -163,20 +75,21 @@ pub fn solve<'py>(
     x_set: Described<'py>,
     y_set: Described<'py>,
     rules: Rules,
-    x0: Option<Vec<f64>>,
-    y0: Option<Vec<f64>>,
+    x0: Option<PyReadonlyArray1<'py, f64>>,
+    y0: Option<PyReadonlyArray1<'py, f64>>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let callbacks = Callbacks::default();
+    let method = rules.method()?;
+    let stop = rules.stop(&method, functions.samples());
     let problem = functions.problem(&callbacks)?;
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
-    let mut run =
-        Solve::new(&problem, &*x_set, &*y_set).method(rules.method()?).rules(rules.stop());
+    let mut run = Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop);
     if let Some(x0) = x0 {
-        run = run.start_x(x0);
+        run = run.start_x(x0.as_slice()?.to_vec());
     }
     if let Some(y0) = y0 {
-        run = run.start_y(y0);
+        run = run.start_y(y0.as_slice()?.to_vec());
     }
     let mut kept = Kept::default();
     let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
@@ -244,12 +157,13 @@ fn told(callback: &Option<Py<PyAny>>, point: &TracePoint) -> PyResult<Flow> {
 pub fn check_gradient(
     py: Python<'_>,
     functions: Functions,
-    x: Vec<f64>,
-    y: Vec<f64>,
+    x: PyReadonlyArray1<'_, f64>,
+    y: PyReadonlyArray1<'_, f64>,
 ) -> PyResult<(f64, f64)> {
     let callbacks = Callbacks::default();
     let problem = functions.problem(&callbacks)?;
-    let report = py.detach(|| check(&problem, &x, &y));
+    let (x, y) = (x.as_slice()?, y.as_slice()?);
+    let report = py.detach(|| check(&problem, x, y));
     if let Some(error) = callbacks.take() {
         return Err(error);
     }

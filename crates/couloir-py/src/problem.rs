@@ -1,0 +1,174 @@
+//! Saddle problems whose functions are Python's.
+
+use couloir::problem::{BlockConstants, Population, SaddleProblem, Sampled, Seen};
+use pyo3::prelude::*;
+
+use crate::callbacks::Argument::{Batch, Point};
+use crate::callbacks::Callbacks;
+use crate::failure::to_python;
+
+/// A problem's functions on flat arrays, as `python/couloir/_problem.py` gives them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Functions {
+    dim_x: usize,
+    dim_y: usize,
+    dim_image: usize,
+    value: Py<PyAny>,
+    grad_image: Py<PyAny>,
+    grad_y: Py<PyAny>,
+    image: Option<Py<PyAny>>,
+    adjoint: Option<Py<PyAny>>,
+    best_response_y: Option<Py<PyAny>>,
+    batches: Option<Batches>,
+    lxx: Option<f64>,
+    lxy: Option<f64>,
+    lyy: Option<f64>,
+    mu: Option<f64>,
+}
+
+/// The functions of a problem that is a mean.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Batches {
+    /// None for an expectation.
+    n_samples: Option<u64>,
+    value: Py<PyAny>,
+    grad_x: Py<PyAny>,
+    grad_y: Py<PyAny>,
+    constants: Option<Py<PyAny>>,
+    mean_smoothness: Option<f64>,
+    sigma: Option<f64>,
+}
+
+impl Functions {
+    /// How many samples there are, where their number is finite.
+    pub fn samples(&self) -> Option<u64> {
+        self.batches.as_ref()?.n_samples
+    }
+
+    /// The problem; `callbacks` hears of exceptions in it.
+    pub fn problem(mut self, callbacks: &Callbacks) -> PyResult<PythonProblem<'_>> {
+        let constants = block_constants((self.lxx, self.lxy, self.lyy, self.mu));
+        constants.check().map_err(to_python)?;
+        let samples = self.batches.take().map(|batches| Samples { batches, callbacks });
+        Ok(PythonProblem { functions: self, samples, callbacks, constants })
+    }
+}
+
+type Constants = (Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+
+fn block_constants((lxx, lxy, lyy, mu): Constants) -> BlockConstants {
+    let mut constants = BlockConstants::default();
+    (constants.lxx, constants.lxy, constants.lyy, constants.mu) = (lxx, lxy, lyy, mu);
+    constants
+}
+
+/// A problem that asks Python.
+pub struct PythonProblem<'a> {
+    functions: Functions,
+    samples: Option<Samples<'a>>,
+    callbacks: &'a Callbacks,
+    constants: BlockConstants,
+}
+
+impl SaddleProblem for PythonProblem<'_> {
+    fn dim_x(&self) -> usize {
+        self.functions.dim_x
+    }
+
+    fn dim_y(&self) -> usize {
+        self.functions.dim_y
+    }
+
+    fn image_dim(&self) -> usize {
+        self.functions.dim_image
+    }
+
+    fn has_operator(&self) -> bool {
+        self.functions.image.is_some()
+    }
+
+    fn image(&self, x: &[f64], out: &mut [f64]) {
+        match &self.functions.image {
+            Some(image) => self.callbacks.vector(image, &[Point(x)], out),
+            None => out.copy_from_slice(x),
+        }
+    }
+
+    fn adjoint(&self, s: &[f64], out: &mut [f64]) {
+        match &self.functions.adjoint {
+            Some(adjoint) => self.callbacks.vector(adjoint, &[Point(s)], out),
+            None => out.copy_from_slice(s),
+        }
+    }
+
+    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+        self.callbacks.number(&self.functions.value, &[Point(at.image), Point(y)])
+    }
+
+    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.functions.grad_image, &[Point(at.image), Point(y)], out);
+    }
+
+    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.functions.grad_y, &[Point(at.image), Point(y)], out);
+    }
+
+    fn has_best_response(&self) -> bool {
+        self.functions.best_response_y.is_some()
+    }
+
+    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+        let Some(respond) = &self.functions.best_response_y else { return f64::INFINITY };
+        self.callbacks.vector(respond, &[Point(at.image)], y);
+        8.0 * f64::EPSILON * self.value(at, y).abs()
+    }
+
+    fn constants(&self) -> BlockConstants {
+        self.constants
+    }
+
+    fn sampled(&self) -> Option<&dyn Sampled> {
+        self.samples.as_ref().map(|samples| samples as &dyn Sampled)
+    }
+}
+
+/// The same problem as a mean.
+struct Samples<'a> {
+    batches: Batches,
+    callbacks: &'a Callbacks,
+}
+
+impl Sampled for Samples<'_> {
+    fn population(&self) -> Population {
+        self.batches.n_samples.map_or(Population::Infinite, Population::Finite)
+    }
+
+    fn batch_value(&self, batch: &[u64], x: &[f64], y: &[f64]) -> f64 {
+        self.callbacks.number(&self.batches.value, &[Batch(batch), Point(x), Point(y)])
+    }
+
+    fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.batches.grad_x, &[Batch(batch), Point(x), Point(y)], out);
+    }
+
+    fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.batches.grad_y, &[Batch(batch), Point(x), Point(y)], out);
+    }
+
+    fn mean_smoothness(&self) -> Option<f64> {
+        self.batches.mean_smoothness
+    }
+
+    fn sigma(&self) -> Option<f64> {
+        self.batches.sigma
+    }
+
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        let constants = self.batches.constants.as_ref();
+        let given =
+            constants.and_then(|c| self.callbacks.call(c, &[Batch(batch)], |a| a.extract()));
+        given.map_or_else(BlockConstants::default, block_constants)
+    }
+}
