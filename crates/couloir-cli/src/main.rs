@@ -9,7 +9,6 @@ mod failure;
 mod files;
 mod fit;
 mod fit_page;
-mod machine;
 mod path;
 mod predict;
 mod progress;

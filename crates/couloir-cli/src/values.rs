@@ -1,6 +1,7 @@
 //! Values of options: parsed, checked, and printed for people.
 
 use comfy_table::{CellAlignment, Table, presets};
+pub use couloir_report::numbers::{show, show_bytes};
 
 /// A table for people, with numbers in these columns.
 pub fn table<const N: usize>(header: [&str; N], numbers: std::ops::Range<usize>) -> Table {
@@ -38,9 +39,6 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Units of bytes, each 1024 of the one before.
-const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-
 /// A number of bytes: `800000`, `500M`, `1.5GiB`.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -55,36 +53,12 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Bytes for people.
-pub fn show_bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value >= 100.0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
-/// A number for people: four digits that matter.
-pub fn show(value: f64) -> String {
-    if value == 0.0 {
-        "0".to_owned()
-    } else if (1e-3..1e5).contains(&value.abs()) {
-        let digits = (3 - value.abs().log10().floor() as i32).max(0);
-        format!("{value:.*}", digits as usize)
-    } else {
-        format!("{value:.3e}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_shown_in_powers_of_1024() {
+    fn sizes_are_read_in_powers_of_1024() {
         for (text, size) in [
             ("800000", 800_000),
             ("500M", 500 << 20),
@@ -97,9 +71,6 @@ mod tests {
         for text in ["", "G", "-1G", "0", "1X", "nan", "1.2.3M", "inf"] {
             assert!(bytes(text).is_err(), "{text}");
         }
-        assert_eq!(show_bytes(800), "800 B");
-        assert_eq!(show_bytes(3 << 29), "1.5 GiB");
-        assert_eq!(show_bytes(300 << 20), "300 MiB");
     }
 
     #[test]
@@ -110,13 +81,5 @@ mod tests {
         }
         assert_eq!(threads("2"), Ok(2));
         assert!(threads("0").is_err() && threads("5000").is_err() && threads("-1").is_err());
-    }
-
-    #[test]
-    fn numbers_are_shown_with_four_digits() {
-        assert_eq!(
-            [0.0, 0.012345, 1.0, 564.5321, 1e-7, 12345678.0].map(show),
-            ["0", "0.01235", "1.000", "564.5", "1.000e-7", "1.235e7"]
-        );
     }
 }

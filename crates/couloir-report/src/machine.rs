@@ -1,6 +1,6 @@
 //! What is known of the machine, for results that are to be understood later.
 
-use crate::values::show_bytes;
+use crate::numbers::show_bytes;
 use std::collections::BTreeMap;
 
 /// Facts by name; what the system does not tell is left out.
