@@ -3,6 +3,7 @@
 from ._classifier import RobustClassifier
 from ._cross_validation import RobustClassifierCV
 from ._plot import plot
+from ._report import report
 from ._sets import Box, L1Ball, L2Ball, NuclearBall, Simplex
 from ._solve import GradientCheck, Interrupted, Solution, check_gradient, solve
 
@@ -19,5 +20,6 @@ __all__ = [
     "Solution",
     "check_gradient",
     "plot",
+    "report",
     "solve",
 ]

@@ -22,6 +22,9 @@ from . import _couloir
 
 Floats = NDArray[np.float64]
 
+# columns that are looked at together when a dense array is scaled
+_BLOCK = 64
+
 
 class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear classifier that is fitted to its hardest rows.
@@ -83,6 +86,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The radius, given or chosen.
     rank_ : int
         The rank of the matrix of weights.
+    singular_values_ : array of shape (min(n_classes, n_features + 1),)
+        Of the matrix of weights inside the ball, for scaled columns and with the intercept's; largest first.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the columns had names.
@@ -146,11 +151,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
     ) -> None:
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", accept_large_sparse=True
+            self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
         classes, labels = _classes_and_labels(y)
         centre, factor = self._columns(X)
         units = X.shape[0] if self.objective == "paper" else 1
+        start = _start(before, classes, X.shape)
         answer = _couloir.fit_robust(
             _core_rows(X),
             centre,
@@ -158,10 +164,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             labels,
             len(classes),
             settings,
-            _start(before, classes, X.shape),
+            start,
             partial(_print_progress, units) if self.verbose else None,
         )
         self._keep(answer, classes, X.shape)
+        self._run = {
+            **{name: answer[name] for name in ("seconds", "threads", "robust_loss")},
+            **{name: settings[name] for name in ("objective", "lambda_n", "method", "tol", "seed")},
+            "tau_chosen": settings["tau"] is None,
+            "intercept": settings["fit_intercept"],
+            "start": "uniform" if start is None else "the last fit",
+            "entries": int(X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)),
+            "settings": [("scale", str(self.scale))],
+        }
         if answer["exception"] is not None:
             raise answer["exception"]
         if not self.certificate_["solved"]:
@@ -249,19 +264,28 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if scaled and sp.issparse(X):
             size = abs(X).max(axis=0).toarray().ravel()
         elif scaled:
-            # numbers near the ends of the range must not overflow on the way
-            largest = np.abs(X).max(axis=0)
-            largest[largest == 0.0] = 1.0
-            shares = X / largest
-            if self.fit_intercept:
-                centre = shares.mean(axis=0) * largest
-                spread = shares.std(axis=0)
-            else:
-                spread = np.sqrt(np.mean(shares**2, axis=0))
-            # a column that is the same in every row but for rounding says nothing
-            size = np.where(spread > 1e-12, spread * largest, largest)
+            # some columns at a time, so that no copy of the whole is made
+            for first in range(0, X.shape[1], _BLOCK):
+                block = slice(first, first + _BLOCK)
+                centre[block], size[block] = self._centre_and_size(X[:, block])
         factor = 1.0 / np.where(size > 0.0, size, 1.0)
         return centre, np.where(np.isfinite(factor), factor, 1.0)
+
+    def _centre_and_size(self, X: Floats) -> tuple[Floats, Floats]:
+        """The mean and the standard deviation of dense columns."""
+        # numbers near the ends of the range must not overflow on the way
+        largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+        largest[largest == 0.0] = 1.0
+        # in one order, for the same bits however X lies
+        shares = np.divide(X, largest, order="C")
+        if self.fit_intercept:
+            centre = shares.mean(axis=0) * largest
+            spread = shares.std(axis=0)
+        else:
+            centre = np.zeros(X.shape[1])
+            spread = np.sqrt(np.mean(shares**2, axis=0))
+        # a column that is the same in every row but for rounding says nothing
+        return centre, np.where(spread > 1e-12, spread * largest, largest)
 
     def _last_fit(self) -> tuple[NDArray[Any], Floats, Floats, Floats] | None:
         if not hasattr(self, "coef_"):
@@ -285,6 +309,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.trace_ = answer["trace"]
         self.tau_ = answer["tau"]
         self.rank_ = answer["rank"]
+        self.singular_values_ = answer["singular_values"]
         self.n_iter_ = answer["iterations"]
         if answer["exception"] is not None:
             self.certificate_["status"] = "interrupted"

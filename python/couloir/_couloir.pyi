@@ -14,6 +14,7 @@ __all__ = [
     "set_diameter",
     "set_lmo",
     "solve",
+    "write_fit_page",
 ]
 
 _Floats = NDArray[np.float64]
@@ -50,3 +51,10 @@ def check_gradient(
 ) -> tuple[float, float]: ...
 def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
 def set_diameter(set: tuple[Any, ...]) -> float: ...
+def write_fit_page(
+    record: dict[str, Any],
+    names: list[str],
+    scores: _Floats,
+    labels: NDArray[np.uint32],
+    path: str,
+) -> None: ...

@@ -99,7 +99,7 @@ class RobustClassifierCV(RobustClassifier):
         if len(self.lambda_ns) == 0:
             raise ValueError("lambda_ns must not be empty")
         settings = self._settings("auto", 1.0)
-        checked, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        checked, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, labels = _classes_and_labels(y)
         self.taus_ = self._grid(checked, len(classes))
         folds = [
@@ -144,9 +144,10 @@ class RobustClassifierCV(RobustClassifier):
         held_back: NDArray[np.intp],
     ) -> dict[str, Any]:
         # scaled by the rows to train on alone, as the last fit is by all
-        centre, factor = self._columns(X[train])
+        to_train_on = X[train]
+        centre, factor = self._columns(to_train_on)
         return {
-            "train": _core_rows(X[train]),
+            "train": _core_rows(to_train_on),
             "train_labels": labels[train],
             "held_back": _core_rows(X[held_back]),
             "held_back_labels": labels[held_back],

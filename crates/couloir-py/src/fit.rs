@@ -3,7 +3,7 @@
 use couloir::Method;
 use couloir::linalg::SparseMatrix;
 use couloir::model::{Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
-use couloir::run::WallClock;
+use couloir::run::{Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -92,11 +92,14 @@ pub fn fit_robust<'py>(
         let clock = WallClock::start();
         let model = fit.model(rows, labels, classes)?;
         let warm = start.map_or_else(Warm::default, |start| start.inside(&model));
-        fit.run_on(model, warm, &clock, &mut watch.observer())
+        let fitted = fit.run_on(model, warm, &clock, &mut watch.observer())?;
+        couloir::Result::Ok((fitted, clock.seconds(), rayon::current_num_threads()))
     };
     let (fitted, exception) = listening(py, settings.threads, progress.as_ref(), &watch, work)?;
-    let fitted = fitted.map_err(to_python)?;
-    let answer = describe(py, &fitted, &columns)?;
+    let (fitted, seconds, threads) = fitted.map_err(to_python)?;
+    let answer = describe(py, fitted, &columns)?;
+    answer.set_item("seconds", seconds)?;
+    answer.set_item("threads", threads)?;
     answer.set_item("exception", exception)?;
     Ok(answer)
 }
@@ -167,9 +170,10 @@ impl UserStart {
     }
 }
 
+/// What the fit gives, in the user's units. The large arrays are handed over, not copied.
 fn describe<'py>(
     py: Python<'py>,
-    fitted: &Fitted,
+    fitted: Fitted,
     columns: &Columns<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let d = columns.factor.len();
@@ -185,12 +189,13 @@ fn describe<'py>(
     let answer = PyDict::new(py);
     answer.set_item("weights", PyArray1::from_vec(py, weights))?;
     answer.set_item("bias", PyArray1::from_vec(py, bias))?;
-    answer.set_item("y", PyArray1::from_slice(py, &fitted.solution().y))?;
+    answer.set_item("singular_values", PyArray1::from_slice(py, fitted.singular_values()))?;
     answer.set_item("tau", fitted.tau())?;
     answer.set_item("rank", fitted.rank())?;
+    answer.set_item("robust_loss", fitted.primal())?;
     answer.set_item("iterations", outcome.iterations)?;
-    answer.set_item("seconds", fitted.seconds())?;
     answer.set_item("certificate", records::of_run(py, outcome, scale)?)?;
     answer.set_item("trace", records::trace(py, &outcome.trace, scale)?)?;
+    answer.set_item("y", PyArray1::from_vec(py, fitted.into_parts().1.y))?;
     Ok(answer)
 }

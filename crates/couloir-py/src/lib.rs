@@ -3,6 +3,7 @@
 mod callbacks;
 mod failure;
 mod fit;
+mod page;
 mod path;
 mod problem;
 mod records;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _couloir {
     #[pymodule_export]
     use super::fit::fit_robust;
+    #[pymodule_export]
+    use super::page::write_fit_page;
     #[pymodule_export]
     use super::path::{auto_tau, path_robust};
     #[pymodule_export]

@@ -69,6 +69,11 @@ pub fn trace<'py>(
     dict.set_item("upper", real(|p| p.certificate.upper))?;
     dict.set_item("bound", real(|p| p.bounds.schedule.min(p.bounds.minorant)))?;
     dict.set_item("grad_x", whole(|p| p.ledger.method.grad_x))?;
+    dict.set_item("component_grads", whole(|p| p.ledger.method.component_grads))?;
     dict.set_item("lo", whole(|p| p.ledger.method.lo()))?;
+    dict.set_item(
+        "passes",
+        PyArray1::from_iter(py, points.iter().map(|p| p.ledger.method.passes)),
+    )?;
     Ok(dict)
 }

@@ -1,6 +1,7 @@
 //! Rows of a dense array or of SciPy's compressed rows, checked and scaled on their way into the core.
 //!
-//! The core keeps rows and columns in its own order, so the numbers are copied once, here.
+//! The core keeps rows and columns in its own order, so the numbers are copied once, here: what comes in is read where
+//! it lies, whatever its strides, and what is made here is handed over.
 
 use couloir::linalg::SparseMatrix;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -22,7 +23,7 @@ pub fn dense(x: &PyReadonlyArray2<'_, f64>, columns: &Columns<'_>) -> PyResult<S
     check_columns(d, columns)?;
     let mut starts = Vec::with_capacity(x.nrows() + 1);
     starts.push(0);
-    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    let (mut indices, mut values) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
     for row in x.rows() {
         for (j, &value) in row.iter().enumerate() {
             let value = (value - columns.centre[j]) * columns.factor[j];
