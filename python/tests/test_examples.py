@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
+# scripts/test says where it built the command; `cargo test` builds Rust's examples beside it
+BUILT = Path(__file__).parents[2] / "target" / "debug" / "couloir"
+COMMAND = Path(os.environ.get("COULOIR_COMMAND", BUILT)).resolve()
+RUST_GAME = COMMAND.parent / "examples" / "diagonal_game"
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(script):
-    once = ["1"] if script.stem == "accuracy" else []
+    arguments = {"accuracy": ["1"], "callback_overhead": [str(RUST_GAME)]}.get(script.stem, [])
     run = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", str(script), *once],
+        [sys.executable, "-W", "error::UserWarning", str(script), *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -27,6 +31,7 @@ def test_an_example_runs(script):
     )
     assert run.returncode == 0, run.stderr
     expected = {
+        "callback_overhead": "overhead of Python",
         "accuracy": "digits         RobustClassifier     accuracy 9",
         "own_game": "worth between 0.133416",
         "own_set": "certified gap 0.0",
