@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-# scripts/test says where it built the command; `cargo test` builds Rust's examples beside it
-BUILT = Path(__file__).parents[2] / "target" / "debug" / "couloir"
-COMMAND = Path(os.environ.get("COULOIR_COMMAND", BUILT)).resolve()
-RUST_GAME = COMMAND.parent / "examples" / "diagonal_game"
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
@@ -19,8 +15,9 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(script):
-    arguments = {"accuracy": ["1"], "callback_overhead": [str(RUST_GAME)]}.get(script.stem, [])
+def test_an_example_runs(script, rust_examples):
+    rust_game = str(rust_examples / "diagonal_game")
+    arguments = {"accuracy": ["1"], "callback_overhead": [rust_game]}.get(script.stem, [])
     run = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", str(script), *arguments],
         capture_output=True,
@@ -31,8 +28,8 @@ def test_an_example_runs(script):
     )
     assert run.returncode == 0, run.stderr
     expected = {
-        "callback_overhead": "overhead of Python",
         "accuracy": "digits         RobustClassifier     accuracy 9",
+        "callback_overhead": "overhead of Python",
         "own_game": "worth between 0.133416",
         "own_set": "certified gap 0.0",
         "text_against_logistic_regression": "certified gap of the robust fit",

@@ -1,10 +1,8 @@
 """The page about a fit is that of the command line."""
 
 import json
-import os
 import re
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +10,6 @@ from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits
 
 import couloir
 from couloir import RobustClassifier, RobustClassifierCV
-
-BUILT = Path(__file__).parents[2] / "target" / "debug" / "couloir"
-COMMAND = Path(os.environ.get("COULOIR_COMMAND", BUILT)).resolve()
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +40,15 @@ def facts(page):
     return dict(re.findall(r"<dt>(.*?)</dt>\s*<dd>(.*?)</dd>", page))
 
 
-def test_the_page_is_that_of_the_command(tmp_path, digits):
+def test_the_page_is_that_of_the_command(command, tmp_path, digits):
     X, y = digits
     data, theirs, ours = (tmp_path / name for name in ("digits.svm", "theirs.html", "ours.html"))
     dump_svmlight_file(X, y, str(data), zero_based=False)
     settings = ["--tol", "0.01", "--seed", "3", "--intercept"]
     subprocess.run(
-        [COMMAND, "fit", str(data), "--report", str(theirs), *settings], check=True, capture_output=True
+        [command, "fit", str(data), "--report", str(theirs), *settings],
+        check=True,
+        capture_output=True,
     )
     model = RobustClassifier(tol=0.01, random_state=3, scale=False).fit(X, y)
     couloir.report(model, X, y, ours, data=str(data))

@@ -1,21 +1,13 @@
 """A fit from a Rust program, from the command and from Python gives the same bits."""
 
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
 
 from couloir import RobustClassifier
-
-# scripts/test says where it built the command; without it, where cargo puts it. A program that is missing is a failure.
-BUILT = Path(__file__).parents[2] / "target" / "debug" / "couloir"
-COMMAND = Path(os.environ.get("COULOIR_COMMAND", BUILT)).resolve()
-# crates/couloir-data/examples/fit_bits.rs, which `cargo test` builds beside the command
-PROGRAM = COMMAND.parent / "examples" / "fit_bits"
 
 
 def tensors(path):
@@ -32,19 +24,19 @@ def tensors(path):
     return arrays
 
 
-def from_rust(data, method, seed, tol):
-    """Weights by classes, then intercepts."""
+def from_rust(program, data, method, seed, tol):
+    """The bits of the weights by classes, then of the intercepts."""
     run = subprocess.run(
-        [PROGRAM, str(data), method, str(seed), str(tol)], check=True, capture_output=True, text=True
+        [program, str(data), method, str(seed), str(tol)], check=True, capture_output=True, text=True
     )
     return np.array([int(line, 16) for line in run.stdout.split()], dtype=np.uint64)
 
 
-def from_the_command(data, method, seed, tol):
+def from_the_command(command, data, method, seed, tol):
     model = data.with_suffix(".safetensors")
     settings = ["--method", method, "--seed", str(seed), "--tol", str(tol), "--intercept"]
     subprocess.run(
-        [COMMAND, "fit", str(data), "-o", str(model), *settings], check=True, capture_output=True
+        [command, "fit", str(data), "-o", str(model), *settings], check=True, capture_output=True
     )
     stored = tensors(model)
     return bits(stored["weights"], stored["bias"])
@@ -60,16 +52,16 @@ def bits(weights, bias):
 
 
 @pytest.mark.parametrize("method", ["certified", "mpscgs"])
-def test_rust_the_command_and_python_give_the_same_bits(tmp_path: Path, method):
+def test_rust_the_command_and_python_give_the_same_bits(command, rust_examples, tmp_path, method):
     X, y = load_digits(return_X_y=True)
     X = np.delete(X, np.flatnonzero(X.max(axis=0) == 0), axis=1)
     data = tmp_path / "digits.libsvm"
     dump_svmlight_file(X, y, str(data), zero_based=False)
-    rust = from_rust(data, method, 7, 0.01)
+    rust = from_rust(rust_examples / "fit_bits", data, method, 7, 0.01)
     assert rust.shape == (10 * X.shape[1] + 10,)
     # numbers of a real fit, not zeros
     assert np.count_nonzero(rust.view(np.float64)) > 0.9 * len(rust)
-    assert np.array_equal(from_the_command(data, method, 7, 0.01), rust)
+    assert np.array_equal(from_the_command(command, data, method, 7, 0.01), rust)
     assert np.array_equal(from_python(X, y, method, 7, 0.01), rust)
     # so that equal bits say something: another seed, or where nothing is drawn another tolerance, gives others
     other = (8, 0.01) if method == "mpscgs" else (7, 0.011)
