@@ -13,9 +13,9 @@ N, D = 600, 8
 
 
 class Rows:
-    """``1/n sum_i n y_i (a_i . x - b_i)^2 / 2 - mu/2 |y - 1/n|^2 + c/2 |x|^2``: least squares on the hardest rows.
+    """``sum_i y_i (a_i . x - b_i)^2 / 2 - mu/2 |y - 1/n|^2 + c/2 |x|^2``: least squares on the hardest rows.
 
-    As a mean over samples i: ``F_i = n y_i (a_i . x - b_i)^2 / 2 - ... ``, the rest being the same in all.
+    It is the mean over i of ``n y_i (a_i . x - b_i)^2 / 2``, and the rest.
     """
 
     mu, c = 50.0, 0.1
@@ -211,6 +211,39 @@ def test_methods_that_sample_have_the_answer_of_the_whole(method):
     assert by_batches.certificate["gap"] <= 1e-3
     again = couloir.solve(BatchedRows(), X, Y, method=method, tol=1e-3, max_iter=50_000, seed=1)
     assert np.array_equal(again.x, by_batches.x)
+
+
+class SeenRows(BatchedRows):
+    """The same, also through its image: the rows' products with x, and x."""
+
+    def image(self, x):
+        return np.concatenate([self.A @ x, x])
+
+    def adjoint(self, s):
+        return self.A.T @ s[: self.n] + s[self.n :]
+
+    def value(self, image, y):
+        return 0.5 * y @ (image[: self.n] - self.b) ** 2 + self.rest(image[self.n :], y)
+
+    def grad_image(self, image, y):
+        slopes = y * (image[: self.n] - self.b)
+        return np.concatenate([slopes, self.c * image[self.n :]])
+
+    def grad_y(self, image, y):
+        return 0.5 * (image[: self.n] - self.b) ** 2 - self.mu * (y - 1 / self.n)
+
+
+def test_an_image_and_batches_go_together():
+    X, Y = L2Ball(D), Simplex(N)
+    x, y = np.full(D, 0.1), np.linspace(0.5, 1.5, N) / N
+    assert couloir.check_gradient(SeenRows(), x, y).worst < 1e-5
+    whole = couloir.solve(Rows(), X, Y, tol=1e-7)
+    problem = SeenRows()
+    solution = couloir.solve(problem, X, Y, method="mpscgs", tol=1e-3, seed=1)
+    assert solution.solved and problem.calls > 0
+    assert solution.certificate["lower"] <= whole.certificate["upper"]
+    assert whole.certificate["lower"] <= solution.certificate["upper"]
+    assert 0.5 * Rows.c * np.sum((solution.x - whole.x) ** 2) <= 1e-3
 
 
 class Drawn:
