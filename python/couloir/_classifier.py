@@ -273,11 +273,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _centre_and_size(self, X: Floats) -> tuple[Floats, Floats]:
         """The mean and the standard deviation of dense columns."""
-        # numbers near the ends of the range must not overflow on the way
-        largest = np.maximum(X.max(axis=0), -X.min(axis=0))
-        largest[largest == 0.0] = 1.0
         # in one order, for the same bits however X lies
-        shares = np.divide(X, largest, order="C")
+        shares = np.array(X, order="C")
+        # numbers near the ends of the range must not overflow on the way
+        largest = np.maximum(shares.max(axis=0), -shares.min(axis=0))
+        largest[largest == 0.0] = 1.0
+        shares /= largest
         if self.fit_intercept:
             centre = shares.mean(axis=0) * largest
             spread = shares.std(axis=0)
