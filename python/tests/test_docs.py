@@ -1,0 +1,42 @@
+"""The code in docs/python.md runs, from top to bottom."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from sklearn.datasets import load_iris
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+
+
+class Game:
+    """A game on matrices of 3 by 40 and mixtures of 100."""
+
+    A = np.random.default_rng(0).normal(size=(3, 40, 100))
+
+    def value(self, x, y):
+        return np.einsum("ij,ijk,k", x, self.A, y) - 0.5 * y @ y
+
+    def grad_x(self, x, y):
+        return self.A @ y
+
+    def grad_y(self, x, y):
+        return np.einsum("ij,ijk", x, self.A) - y
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    # what the page takes for granted
+    names = {"X": X, "y": y, "X_new": X[::10], "problem": Game(), "other": {}}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) == 6
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+        names["other"] = names["model"]
+    assert capsys.readouterr().out.splitlines()[:1] == ["True"]
+    assert names["solution"].solved and (tmp_path / "fit.html").exists()
+    assert len(matplotlib.pyplot.get_fignums()) == 2
+    matplotlib.pyplot.close("all")
