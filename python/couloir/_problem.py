@@ -63,7 +63,7 @@ class ImagedProblem(Protocol):
 
 def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") -> dict[str, Any]:
     """The problem's functions for the core: on flat arrays, checked for the shape of what they give."""
-    imaged = any(hasattr(problem, name) for name in ("image", "adjoint", "grad_image"))
+    imaged = _has_any(problem, "image", "adjoint", "grad_image")
     if imaged:
         _need(problem, "a problem with an image", "image(x)", "adjoint(s)", "grad_image(image, y)")
     _need(problem, "a problem", "value(x, y)", *([] if imaged else ["grad_x(x, y)"]), "grad_y(x, y)")
@@ -113,6 +113,11 @@ def flat(name: str, array: ArrayLike, shape: Shape) -> Floats:
     return np.ascontiguousarray(array).ravel()
 
 
+def _has_any(problem: Any, *methods: str) -> bool:
+    """Whether it has one of these methods; data of the same name are the problem's own affair."""
+    return any(callable(getattr(problem, name, None)) for name in methods)
+
+
 def _need(problem: Any, who: str, *signatures: str) -> None:
     for signature in signatures:
         if not callable(getattr(problem, signature.split("(")[0], None)):
@@ -127,7 +132,7 @@ def _image_shape(problem: Any, x_shape: Shape) -> Shape:
 
 
 def _batches(problem: Any, x_shape: Shape, y_shape: Shape, method: str) -> dict[str, Any] | None:
-    if not any(hasattr(problem, name) for name in ("n_samples", *_BATCH_METHODS)):
+    if not _has_any(problem, *_BATCH_METHODS):
         if method in SAMPLING:
             raise TypeError(
                 f"method {method!r} samples: problem must be a mean, with n_samples and the methods "

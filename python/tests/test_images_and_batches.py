@@ -326,6 +326,12 @@ def test_what_a_method_that_samples_misses_is_named():
         couloir.solve(problem, *sets, method="svre")
 
 
+def test_data_that_are_called_like_methods_do_not_matter():
+    problem = Rows()
+    problem.image, problem.n_samples = np.zeros((8, 8)), N
+    assert couloir.solve(problem, L2Ball(D), Simplex(N), tol=1e-2).solved
+
+
 def test_an_exception_in_a_batch_comes_through():
     class Broken(BatchedRows):
         def batch_grad_x(self, batch, x, y):
