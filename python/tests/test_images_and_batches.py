@@ -247,11 +247,11 @@ def test_an_image_and_batches_go_together():
 
 
 class Drawn:
-    """``E (x - xi) y - y^2/2 + x^2/2`` for xi uniform on [0, 1]: the saddle is at x = 1/4, y = -1/4."""
+    """``E (x - xi) y - y^2/2 + x^2/2`` for xi uniform on [0.45, 0.55]: the saddle is at x = 1/4, y = -1/4."""
 
     n_samples = math.inf
     lxx = lxy = lyy = mu = 1.0
-    mean_smoothness, sigma = 2.0, math.sqrt(1 / 12)
+    mean_smoothness, sigma = math.sqrt(2), 0.1 * math.sqrt(1 / 12)
 
     def value(self, x, y):
         return (x[0] - 0.5) * y[0] - 0.5 * y[0] ** 2 + 0.5 * x[0] ** 2
@@ -264,7 +264,7 @@ class Drawn:
 
     def drawn(self, batch):
         assert batch.dtype == np.uint64
-        return batch.mean(dtype=np.float64) / 2**64
+        return 0.45 + 0.1 * batch.mean(dtype=np.float64) / 2**64
 
     def batch_value(self, batch, x, y):
         return (x[0] - self.drawn(batch)) * y[0] - 0.5 * y[0] ** 2 + 0.5 * x[0] ** 2
@@ -295,7 +295,7 @@ def test_the_printed_method_solves_a_sum():
 
         def drawn(self, batch):
             assert batch.dtype == np.int64
-            return (batch.mean() + 0.5) / 40
+            return 0.45 + 0.1 * (batch.mean() + 0.5) / 40
 
     solution = couloir.solve(Sum(), L2Ball(1), L2Ball(1), method="mpscgs-printed", tol=0.05, max_iter=30)
     assert solution.solved
@@ -352,7 +352,7 @@ def test_constants_of_a_batch_serve_a_set_that_has_no_projection():
         n_samples = N
 
         def drawn(self, batch):
-            return (batch.mean() + 0.5) / N
+            return 0.45 + 0.1 * (batch.mean() + 0.5) / N
 
     class Known(Sum):
         asked = 0
