@@ -1,5 +1,6 @@
 //! `couloir fit`: a robust classifier from a LIBSVM file, with a certificate.
 
+use crate::failure::warn;
 use crate::files::{Source, check_distinct, check_output, on_threads};
 use crate::fit_page::fit_page;
 use crate::progress::Progress;
@@ -92,6 +93,9 @@ fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Re
     let fitted = fit
         .run(rows, labels, h, &WallClock::start(), &mut watch)
         .with_context(|| format!("{}", file.display()))?;
+    if let Some(trouble) = &fitted.outcome().trouble {
+        warn(&format!("{}: {trouble}; the best certified point is kept", file.display()));
+    }
     if let Some(path) = &options.output {
         fitted.classifier(names(&data))?.save(path)?;
     }

@@ -211,3 +211,36 @@ fn declared_classes_that_no_row_has_get_labels_and_weights() {
     let model = Classifier::load(&folder.path().join("model"), &ModelLimits::default());
     assert_eq!(model.expect("a model").labels(), ["1", "2", "3", "4", "5", "6"]);
 }
+
+#[test]
+fn extreme_but_valid_data_ends_with_a_certificate_and_json_without_nan() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = |value: &str| -> String {
+        (0..12)
+            .map(|i| format!("{} {}:{value} {}:-{value}\n", i % 3, 1 + i % 4, 5 + i % 3))
+            .collect()
+    };
+    for (name, content) in [
+        ("vast", rows("1.5e150")),
+        ("tiny", rows("1.5e-150")),
+        ("both", rows("1.5e150") + &rows("1.5e-150")),
+        ("one row of each class", "1 1:1\n2 1:1\n".to_owned()),
+        ("empty rows", "1\n2\n1 1:1\n".to_owned()),
+        ("one feature", "1 1:1\n2 1:-1\n1 1:2\n".to_owned()),
+    ] {
+        std::fs::write(folder.path().join("data.svm"), content).expect("a file");
+        for tau in ["", "--tau 1e-8", "--tau 1", "--tau 1e8"] {
+            let case = format!("data.svm --quiet --max-iters 50 -o model {tau}");
+            let report = fit(folder.path(), case.trim());
+            let get = |name: &str| number(&report, name);
+            for name in ["value", "primal", "lower", "gap", "gap_x", "gap_y", "nuclear_norm", "tau"]
+            {
+                assert!(get(name).is_finite(), "{name}: {report}");
+            }
+            assert!(get("nuclear_norm") <= get("tau") * (1.0 + 1e-9), "{name}: {report}");
+            let rounding = 1e-9 * get("primal").abs();
+            assert!(get("gap") >= get("primal") - get("lower") - rounding, "{name}: {report}");
+            couloir(folder.path()).args(["predict", "model", "data.svm"]).assert().success();
+        }
+    }
+}

@@ -121,6 +121,14 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether it arose from the size or the rounding of numbers: overflow, NaN, a decomposition that failed.
+    #[must_use]
+    pub fn is_numerical(&self) -> bool {
+        matches!(self, Error::NotFinite { .. } | Error::Numerical { .. })
+    }
+}
+
 /// couloir's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -2,7 +2,7 @@
 
 use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, NuclearBall, Simplex};
 use couloir::problem::{BlockConstants, ClosureProblem, QuadraticBilinear, Saddle};
-use couloir::run::StopRules;
+use couloir::run::{Status, StopRules};
 use couloir::solver::CertifiedSettings;
 use couloir::{Block, Error, Inner, Method, Solve};
 use proptest::prelude::*;
@@ -25,6 +25,15 @@ fn bilinear<'a>() -> ClosureProblem<'a> {
 fn fails(problem: &ClosureProblem<'_>) -> Error {
     let set = ball(2);
     Solve::new(problem, &set, &set).start_x(vec![0.5, 0.0]).run().expect_err("an error")
+}
+
+/// What goes wrong after the first certificate, which is kept.
+fn troubled(problem: &ClosureProblem<'_>) -> Error {
+    let set = ball(2);
+    let solution = Solve::new(problem, &set, &set).start_x(vec![0.5, 0.0]).run().expect("a run");
+    assert_eq!(solution.outcome.status, Status::NumericalTrouble);
+    assert!(solution.outcome.certificate.gap.is_finite());
+    solution.outcome.trouble.expect("what went wrong")
 }
 
 #[test]
@@ -110,8 +119,8 @@ fn a_wrong_gradient_ends_with_a_hint_and_not_in_an_endless_loop() {
         |x, y, g| (0..2).for_each(|i| g[i] = [0.0, x[1]][i] - y[i]),
     )
     .expect("a problem");
-    let error = fails(&wrong);
-    assert!(error.to_string().contains("check_gradient"), "{error}");
+    let trouble = troubled(&wrong);
+    assert!(trouble.to_string().contains("check_gradient"), "{trouble}");
 }
 
 #[test]
@@ -158,7 +167,7 @@ fn a_best_response_that_is_none_is_found_out() {
     let set = ball(2);
     for (answer, hint) in [(0.0, "not the maximiser"), (5.0, "outside")] {
         let wrong = bilinear().with_best_response(move |_, y| y.fill(answer));
-        let error = fails(&wrong);
+        let error = troubled(&wrong);
         assert!(error.to_string().contains(hint), "{answer}: {error}");
     }
     let right = bilinear().with_best_response(|x, y| y.copy_from_slice(x));

@@ -95,8 +95,9 @@ impl Problem {
         let mut solve = self.solve(method.clone().with_seed(self.seed), seconds);
         let own =
             match solve.run_with(&clock, &mut |_: &TracePoint, _: &dyn Algorithm| Flow::Continue) {
+                Ok(solution) if solution.outcome.trouble.is_some() => None,
                 Ok(solution) => finite(solution.outcome.certificate.gap),
-                Err(Error::NotFinite { .. } | Error::Numerical { .. }) => None,
+                Err(error) if error.is_numerical() => None,
                 Err(error) => return Err(error.into()),
             };
         solve = solve.evaluate_every(MANY);
@@ -149,13 +150,16 @@ impl Problem {
         let (status, certificate, facts) = match (outcome, trouble) {
             (Ok(solution), None) => {
                 let outcome = solution.outcome;
-                (outcome.status.to_string(), outcome.certificate, outcome.facts)
+                let status = match &outcome.trouble {
+                    Some(error) => trouble_at(error),
+                    None => outcome.status.to_string(),
+                };
+                (status, outcome.certificate, outcome.facts)
             }
-            (Err(error @ (Error::NotFinite { .. } | Error::Numerical { .. })), _)
-            | (Ok(_), Some(error)) => {
-                (format!("numerical trouble: {error}"), Certificate::NONE, Vec::new())
+            (Err(error), _) if !error.is_numerical() => return Err(error.into()),
+            (Err(error), _) | (Ok(_), Some(error)) => {
+                (trouble_at(&error), Certificate::NONE, Vec::new())
             }
-            (Err(error), _) => return Err(error.into()),
         };
         let end = RunEnd {
             run: key,
@@ -172,6 +176,11 @@ impl Problem {
         };
         Ok(Run { end, points })
     }
+}
+
+/// The status of a run that ended with this error.
+fn trouble_at(error: &Error) -> String {
+    format!("numerical trouble: {error}")
 }
 
 fn steps_of(method: &Method) -> Option<(f64, f64)> {

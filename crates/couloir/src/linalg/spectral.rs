@@ -324,7 +324,7 @@ pub(crate) fn safe_factor(magnitude: f64) -> f64 {
     }
 }
 
-/// Eigen-decomposition of a symmetric `n x n` matrix, with its scratch.
+/// Eigen-decomposition of an `n x n` Gram matrix, with its scratch.
 pub(crate) struct SymmetricEigen {
     n: usize,
     scratch: MemBuffer,
@@ -350,8 +350,31 @@ impl SymmetricEigen {
         }
     }
 
-    /// Decomposes `a` (its lower triangle, in columns).
+    /// Decomposes `a` (its lower triangle, in columns); where that fails, by another way once more.
     pub(crate) fn decompose(&mut self, a: &[f64]) -> Result<()> {
+        self.by_eigen(a).or_else(|_| self.by_svd(a))
+    }
+
+    /// A Gram matrix has no negative eigenvalues, so they are its singular values.
+    #[cold]
+    fn by_svd(&mut self, a: &[f64]) -> Result<()> {
+        let n = self.n;
+        let mut whole = a.to_vec();
+        for j in 0..n {
+            for i in 0..j {
+                whole[j * n + i] = whole[i * n + j];
+            }
+        }
+        let mut svd = SmallSvd::new(n);
+        svd.decompose(&whole)?;
+        // the same in rising order
+        self.values.iter_mut().zip(svd.values.iter().rev()).for_each(|(to, from)| *to = *from);
+        let vectors = self.vectors.chunks_exact_mut(n).zip(svd.left.chunks_exact(n).rev());
+        vectors.for_each(|(to, from)| to.copy_from_slice(from));
+        Ok(())
+    }
+
+    fn by_eigen(&mut self, a: &[f64]) -> Result<()> {
         let n = self.n;
         self_adjoint_evd(
             MatRef::from_column_major_slice(a, n, n),
@@ -486,6 +509,30 @@ mod tests {
                 assert!(close(u[i], product));
             }
         }
+    }
+
+    #[test]
+    fn both_ways_to_decompose_a_gram_matrix_agree_and_nan_is_an_error_of_both() {
+        let n = 7;
+        let thin = Thin::new(n, 30);
+        let a: Vec<f64> = (0..n * 30).map(|i| (0.7 * (i * i) as f64).sin()).collect();
+        let mut gram = vec![0.0; n * n];
+        thin.gram(&a, &mut gram);
+        for j in 0..n {
+            for i in 0..j {
+                gram[j * n + i] = f64::NAN; // only the lower triangle may be read
+            }
+        }
+        let (mut one, mut other) = (SymmetricEigen::new(n), SymmetricEigen::new(n));
+        one.by_eigen(&gram).expect("eigenvalues");
+        other.by_svd(&gram).expect("singular values");
+        for k in 0..n {
+            assert!((one.values[k] - other.values[k]).abs() <= 1e-13 * one.top_value());
+            let cosine = dot(one.vector(k), other.vector(k)).abs();
+            assert!((cosine - 1.0).abs() <= 1e-10, "vector {k}: {cosine}");
+        }
+        gram[0] = f64::NAN;
+        assert!(one.decompose(&gram).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(crate) use stop::Stall;
 pub use stop::{Status, StopRules};
 
 use crate::certificate::{Bounds, Certificate};
-use crate::error::{Block, Result};
+use crate::error::{Block, Error, Result};
 use crate::problem::Ledger;
 
 /// How one iteration of a solver ended.
@@ -33,14 +33,14 @@ pub trait Algorithm {
     /// Does one iteration.
     ///
     /// # Errors
-    /// What the problem or the sets report; the state before the iteration stays valid.
+    /// What the problem or the sets report; the best pair and its certificate stay valid.
     fn step(&mut self) -> Result<Step>;
 
     /// Brings [`certificate`](Algorithm::certificate) up to date, at the expense of the ledger's
     /// certificate account.
     ///
     /// # Errors
-    /// What the problem or the sets report.
+    /// What the problem or the sets report; the best pair and its certificate stay valid.
     fn evaluate(&mut self) -> Result<()>;
 
     /// The certificate of the best pair so far.
@@ -121,6 +121,8 @@ impl<F: FnMut(&TracePoint, &dyn Algorithm) -> Flow> Observer for F {
 pub struct Outcome {
     /// Why it ended.
     pub status: Status,
+    /// What went wrong, where the status is [`Status::NumericalTrouble`].
+    pub trouble: Option<Error>,
     /// The certificate of the best pair.
     pub certificate: Certificate,
     /// What theory says at the last iterate.
@@ -140,7 +142,8 @@ pub struct Outcome {
 /// Runs a solver until a rule stops it.
 ///
 /// The state is evaluated and recorded before the first iteration, then every `rules.evaluate_every`
-/// iterations, and at the end.
+/// iterations, and at the end. Numerical trouble (see [`Error::is_numerical`]) after the first certificate ends the run with
+/// [`Status::NumericalTrouble`] and the best pair so far.
 ///
 /// # Errors
 /// Rules that make no sense; what the solver reports.
@@ -156,10 +159,15 @@ pub fn run(
     let mut stall = Stall::new();
     let mut first_gap = f64::INFINITY;
     let mut ended: Option<Status> = None;
+    let mut trouble: Option<Error> = None;
     loop {
         let due = solver.iterations().is_multiple_of(rules.evaluate_every);
-        if due || ended.is_some() || trace.is_empty() {
-            solver.evaluate()?;
+        if trouble.is_none() && (due || ended.is_some() || trace.is_empty()) {
+            if let Err(error) = solver.evaluate() {
+                trouble = Some(survivable(error, solver)?);
+                ended = Some(Status::NumericalTrouble);
+                continue;
+            }
             let certificate = *solver.certificate();
             if trace.is_empty() {
                 first_gap = certificate.gap;
@@ -190,6 +198,7 @@ pub fn run(
         if let Some(status) = ended {
             return Ok(Outcome {
                 status,
+                trouble,
                 certificate: *solver.certificate(),
                 bounds: solver.bounds(),
                 iterations: solver.iterations(),
@@ -200,12 +209,22 @@ pub fn run(
             });
         }
         let before = clock.seconds();
-        let step = solver.step()?;
+        let step = solver.step();
         seconds += clock.seconds() - before;
         ended = match step {
-            Step::Advanced => None,
-            Step::NoProgress => Some(Status::NoProgress),
-            Step::InnerBudget(block) => Some(Status::InnerBudget(block)),
+            Ok(Step::Advanced) => None,
+            Ok(Step::NoProgress) => Some(Status::NoProgress),
+            Ok(Step::InnerBudget(block)) => Some(Status::InnerBudget(block)),
+            Err(error) => {
+                trouble = Some(survivable(error, solver)?);
+                Some(Status::NumericalTrouble)
+            }
         };
     }
+}
+
+/// The error, if it is one after which the best pair so far is worth keeping.
+fn survivable(error: Error, solver: &dyn Algorithm) -> Result<Error> {
+    let certified = solver.certificate().gap.is_finite();
+    if error.is_numerical() && certified { Ok(error) } else { Err(error) }
 }

@@ -30,6 +30,9 @@ pub enum Status {
     Stalled,
     /// An inner solve on this block used up its budget of linear minimisations.
     InnerBudget(Block),
+    /// Numbers overflowed, became NaN, or a decomposition failed; [`Outcome::trouble`](super::Outcome::trouble) says
+    /// where. The best certified pair before that is kept.
+    NumericalTrouble,
 }
 
 impl Status {
@@ -53,6 +56,7 @@ impl std::fmt::Display for Status {
             Status::NoProgress => f.write_str("no more progress"),
             Status::Stalled => f.write_str("stalled"),
             Status::InnerBudget(block) => write!(f, "inner budget of {block}"),
+            Status::NumericalTrouble => f.write_str("numerical trouble"),
         }
     }
 }

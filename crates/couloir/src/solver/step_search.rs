@@ -4,7 +4,7 @@ use super::{Method, Solve};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::problem::Ledger;
-use crate::run::{Algorithm, Clock, Flow, Status, StopRules, TracePoint, run};
+use crate::run::{Algorithm, Clock, Flow, Outcome, Status, StopRules, TracePoint, run};
 
 /// The steps that the NeurIPS 2020 paper tries.
 pub const PAPER_GRID: [f64; 6] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
@@ -168,10 +168,10 @@ fn trial(
         Flow::Continue
     };
     let (ended, reached) = match run(solver, rules, clock, &mut note_first) {
+        // steps that lead to trouble are no good, whatever was reached before it
+        Ok(Outcome { trouble: Some(trouble), .. }) => (Err(trouble), Certificate::NONE),
         Ok(outcome) => (Ok(outcome.status), outcome.certificate),
-        Err(trouble @ (Error::NotFinite { .. } | Error::Numerical { .. })) => {
-            (Err(trouble), Certificate::NONE)
-        }
+        Err(trouble) if trouble.is_numerical() => (Err(trouble), Certificate::NONE),
         Err(error) => return Err(error),
     };
     let (iterations, ledger) = (solver.iterations(), *solver.ledger());
