@@ -6,7 +6,7 @@ mod runs;
 
 use crate::data_sets::DataSet;
 use crate::failure::bad;
-use crate::files::{Limits, on_threads};
+use crate::files::{Limits, Memory, on_threads};
 use crate::progress::Progress;
 use crate::settings::{Objective, StartName};
 use crate::values::{count, positive, threads};
@@ -17,7 +17,7 @@ use couloir::Method;
 use couloir::model::{RobustFit, Scaling, Start};
 use couloir_report::comparison::reach_table;
 use couloir_report::machine;
-use couloir_report::results::{Results, RunKey, Settings};
+use couloir_report::results::{Results, ResultsLimits, RunKey, Settings};
 use couloir_report::summary::summarise;
 use folder::Folder;
 use runs::Problem;
@@ -102,6 +102,8 @@ pub struct Options {
     time_budget: f64,
     #[command(flatten)]
     limits: Limits,
+    #[command(flatten)]
+    runs: MaxRuns,
 }
 
 const EXAMPLES: &str = "\
@@ -114,6 +116,25 @@ Examples:
 pub struct ReportOptions {
     /// Folder of a comparison
     dir: PathBuf,
+    #[command(flatten)]
+    memory: Memory,
+    #[command(flatten)]
+    runs: MaxRuns,
+}
+
+/// How much of a file of results to bear.
+#[derive(clap::Args)]
+struct MaxRuns {
+    /// Refuse results with more data sets, searches and runs than this
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 2000, help_heading = "Limits")]
+    max_runs: u64,
+}
+
+impl MaxRuns {
+    fn limits(&self, memory: Memory) -> ResultsLimits {
+        ResultsLimits::within(memory.bytes())
+            .runs(usize::try_from(self.max_runs).unwrap_or(usize::MAX))
+    }
 }
 
 /// A radius, or one that is chosen from the data.
@@ -140,7 +161,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         }
     }
     let methods = each_once(&options.methods)?;
-    let folder = Folder::new(&options.out);
+    let folder = Folder::new(&options.out, options.runs.limits(options.limits.memory));
     on_threads(options.threads, || {
         let settings = settings(options);
         let mut results = folder.begin(settings, options.go_on)?;
@@ -269,8 +290,12 @@ fn show(results: &Results, out: &mut dyn Write) -> Result<()> {
 }
 
 pub fn report(options: &ReportOptions, out: &mut (dyn Write + Send)) -> Result<()> {
-    let folder = Folder::new(&options.dir);
+    let folder = Folder::new(&options.dir, options.runs.limits(options.memory));
     let results = folder.read()?;
+    if results.runs.is_empty() {
+        let shown = options.dir.display();
+        return Err(bad(format!("{shown}: no run in it has come to its end")));
+    }
     folder.write_views(&results)?;
     show(&results, out)?;
     folder.list(out)

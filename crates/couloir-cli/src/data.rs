@@ -2,7 +2,7 @@
 
 use crate::files::{Limits, cache, check_output, on_threads};
 use crate::progress::Progress;
-use crate::values::{show_bytes, table, threads};
+use crate::values::{bytes, show_bytes, table, threads};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
@@ -64,6 +64,9 @@ pub struct Fetch {
     names: Vec<String>,
     #[command(flatten)]
     folder: Folder,
+    /// Refuse a file larger than this
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2G")]
+    max_size: u64,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -112,7 +115,7 @@ pub fn run(job: &Job, out: &mut (dyn Write + Send)) -> Result<()> {
         Job::Fetch(options) => {
             let folder = options.folder.path()?;
             for name in &options.names {
-                fetch_one(find(name)?, &folder, options.quiet, out)?;
+                fetch_one(find(name)?, &folder, options, out)?;
             }
             Ok(())
         }
@@ -166,12 +169,16 @@ fn info(entry: &Entry, folder: &Path, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn fetch_one(entry: &Entry, folder: &Path, quiet: bool, out: &mut dyn Write) -> Result<()> {
-    let mut progress = Progress::start(quiet, &format!("asking for {}", entry.file));
+fn fetch_one(entry: &Entry, folder: &Path, options: &Fetch, out: &mut dyn Write) -> Result<()> {
+    let mut progress = Progress::start(options.quiet, &format!("asking for {}", entry.file));
     let mut show = |at: couloir_data::fetch::Progress| {
         progress.received(entry.file, at.received, at.total);
     };
-    let fetched = fetch(entry, folder, &fetch_options(), &mut show)?;
+    let how = fetch_options().max_bytes(options.max_size);
+    let fetched = fetch(entry, folder, &how, &mut show).map_err(|error| match error {
+        DataError::TooLarge { .. } => anyhow::anyhow!("{error} (--max-size)"),
+        other => other.into(),
+    })?;
     drop(progress);
     let checked = match fetched.checked {
         Checked::Known => "as it must be",

@@ -37,7 +37,9 @@ fn is_bad_input(cause: &(dyn std::error::Error + 'static)) -> bool {
     if let Some(error) = cause.downcast_ref() {
         return match error {
             DataError::Io { kind, .. } => *kind == PermissionDenied,
-            DataError::Download { .. } | DataError::Digest { .. } => false,
+            DataError::Download { .. } | DataError::TooLarge { .. } | DataError::Digest { .. } => {
+                false
+            }
             _ => true,
         };
     }

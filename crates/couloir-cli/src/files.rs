@@ -11,21 +11,38 @@ use couloir_data::{DataError, Dataset, LineFault, catalogue};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How much to bear.
+/// How much memory may be used.
 #[derive(clap::Args, Clone, Copy)]
-pub struct Limits {
+pub struct Memory {
     /// Refuse what would take more memory than this, e.g. 2G [default: what the machine has free]
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
     max_memory: Option<u64>,
+}
+
+impl Memory {
+    /// Bytes that may be used.
+    pub fn bytes(&self) -> u64 {
+        self.max_memory.unwrap_or_else(available_memory)
+    }
+}
+
+/// How much of a data file to bear.
+#[derive(clap::Args, Clone, Copy)]
+pub struct Limits {
+    #[command(flatten)]
+    pub memory: Memory,
     /// Refuse data with a line longer than this
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "64M", help_heading = "Limits")]
     max_line: u64,
+    /// Refuse a .bz2 or .gz file with more text than this in it
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4G", help_heading = "Limits")]
+    max_unpacked: u64,
 }
 
 impl Limits {
     /// Bytes that may be used.
     pub fn memory(&self) -> u64 {
-        self.max_memory.unwrap_or_else(available_memory)
+        self.memory.bytes()
     }
 
     /// Fails if a job needs more memory than may be used. `what` names the job with its sizes.
@@ -35,7 +52,7 @@ impl Limits {
             return Ok(());
         }
         let (needed, limit) = (show_bytes(needed), show_bytes(limit));
-        let why = if self.max_memory.is_some() { "allowed by --max-memory" } else { "free" };
+        let why = if self.memory.max_memory.is_some() { "allowed by --max-memory" } else { "free" };
         Err(bad(format!(
             "{what} would take about {needed} of memory and {limit} are {why}; {advice}"
         )))
@@ -43,11 +60,10 @@ impl Limits {
 
     /// How to read within these limits.
     pub fn read_options(&self, classes: Option<usize>) -> ReadOptions {
-        let memory = self.memory();
         let options = ReadOptions::default()
             .max_line(usize::try_from(self.max_line).unwrap_or(usize::MAX))
-            .max_memory(memory)
-            .max_text(memory.max(4 << 30));
+            .max_memory(self.memory())
+            .max_text(self.max_unpacked);
         match classes {
             Some(classes) => options.classes(classes),
             None => options,
@@ -133,7 +149,8 @@ impl Source {
 /// The option that the advice of an error speaks of.
 fn option_for(error: &DataError) -> Option<&'static str> {
     match error {
-        DataError::TooMuchMemory { .. } | DataError::TooMuchText { .. } => Some("--max-memory"),
+        DataError::TooMuchMemory { .. } => Some("--max-memory"),
+        DataError::TooMuchText { .. } => Some("--max-unpacked"),
         DataError::Line { fault: LineFault::TooLong { .. }, .. } => Some("--max-line"),
         DataError::TooFewClasses { .. } | DataError::UnnamedClasses { .. } => Some("--classes"),
         _ => None,
@@ -149,6 +166,9 @@ pub fn check_output(path: &Path) -> Result<()> {
     let Some(name) = path.file_name() else {
         return Err(bad(format!("{shown}: names no file")));
     };
+    if path.exists() && !path.is_file() {
+        return Ok(()); // a device or a pipe, which needs no file beside it
+    }
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -2,7 +2,7 @@
 
 use crate::failure::bad;
 use crate::files::{Limits, Source};
-use crate::values::threads;
+use crate::values::{bytes, threads};
 use anyhow::Result;
 use couloir::linalg::SparseMatrix;
 use couloir::model::{Classifier, ModelFileError, ModelLimits};
@@ -19,6 +19,9 @@ pub struct Inputs {
     /// Threads; the results are the same for any number [default: one per processor]
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<usize>,
+    /// Refuse a model whose labels and facts take more than this
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4M", help_heading = "Limits")]
+    max_header: u64,
     #[command(flatten)]
     limits: Limits,
 }
@@ -27,11 +30,12 @@ impl Inputs {
     /// The model.
     pub fn load(&self) -> Result<Classifier> {
         // weights lie in memory twice when they are used
-        let limits = ModelLimits::default().bytes(self.limits.memory() / 2);
+        let limits = ModelLimits::default().bytes(self.limits.memory() / 2).header(self.max_header);
         Classifier::load(&self.model, &limits).map_err(|error| match error {
             ModelFileError::TooLarge { what: "the file", .. } => {
                 bad(format!("{error} (half of --max-memory)"))
             }
+            ModelFileError::TooLarge { .. } => bad(format!("{error} (--max-header)")),
             other => other.into(),
         })
     }

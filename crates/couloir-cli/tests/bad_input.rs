@@ -3,27 +3,14 @@
 
 mod common;
 
-use common::{couloir, files, text};
+use common::cases::{Case, GOOD, case, missing_rows, run, without_file};
+use common::{couloir, text};
 use std::io::Read;
-use std::path::Path;
-
-struct Case {
-    name: &'static str,
-    /// What follows `couloir fit`, or all of it where it begins with another command.
-    arguments: &'static str,
-    /// What is in the file that the arguments name; none if there is no such file.
-    content: Option<Vec<u8>>,
-}
-
-fn case(name: &'static str, arguments: &'static str, content: impl AsRef<[u8]>) -> Case {
-    Case { name, arguments, content: Some(content.as_ref().to_vec()) }
-}
-
-const GOOD: &str = "1 1:0.5 3:1\n2 2:1\n";
 
 /// A good line and then this one.
 fn second(name: &'static str, line: &str) -> Case {
-    case(name, "bad.svm", format!("1 1:0.5\n{line}\n2 1:1\n"))
+    let content = format!("1 1:0.5\n{line}\n2 1:1\n");
+    Case { second_line: true, ..case(name, "bad.svm", content) }
 }
 
 fn cases() -> Vec<Case> {
@@ -39,9 +26,9 @@ fn cases() -> Vec<Case> {
     let mut damaged = bz2.clone();
     damaged[bz2.len() / 2] ^= 0x55;
     vec![
-        Case { name: "missing file", arguments: "bad.svm", content: None },
-        Case { name: "a directory", arguments: ".", content: None },
-        Case { name: "a data set that was not fetched", arguments: "sector.scale", content: None },
+        without_file("missing file", "bad.svm"),
+        without_file("a directory", "."),
+        without_file("a data set that was not fetched", "sector.scale"),
         case("empty file", "bad.svm", ""),
         case("only comments", "bad.svm", "# nothing\n\n"),
         case("one class only", "bad.svm", "7 1:1\n7 2:1\n"),
@@ -104,62 +91,22 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Runs a case in a folder of its own; gives what it printed after `couloir: `.
-fn run(case: &Case) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut words: Vec<&str> = case.arguments.split(' ').collect();
-    let is_fit = !matches!(words[0], "data" | "fti");
-    if let Some(content) = &case.content {
-        let name = if is_fit { words[0] } else { "good.svm" };
-        std::fs::write(folder.path().join(name), content).expect("writing");
-    }
-    if is_fit {
-        words.insert(0, "fit");
-        words.extend(["--trace", "trace.jsonl", "--json"]);
-        if !words.contains(&"-o") {
-            words.extend(["-o", "model.safetensors"]);
-        }
-    }
-    let before = files(folder.path());
-    let done = couloir(folder.path())
-        .args(&words)
-        .env("XDG_CACHE_HOME", folder.path())
-        .env("HOME", folder.path())
-        .assert()
-        .code(2);
-    let (out, err) = (text(&done.get_output().stdout), text(&done.get_output().stderr));
-    assert_eq!(out, "", "{}", case.name);
-    assert_eq!(files(folder.path()), before, "{}: something was written", case.name);
-    if let Some(content) = &case.content {
-        let name = if is_fit { words[1] } else { "good.svm" };
-        let now = std::fs::read(folder.path().join(name)).expect("the file");
-        assert!(&now == content, "{}: the data was changed", case.name);
-    }
-    assert!(err.ends_with('\n') && err.lines().count() == 1, "{}: {err}", case.name);
-    err.trim_end().strip_prefix("couloir: ").expect("the command's name").to_owned()
-}
-
 #[test]
 fn every_case_is_one_line_with_code_2_and_stands_in_the_docs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bad-input.md");
-    let docs = std::fs::read_to_string(path).unwrap_or_default();
-    let mut missing = Vec::new();
+    let mut rows = Vec::new();
     for case in cases() {
-        let message = run(&case);
+        let message = run(&case).message;
         let about_file = case.arguments.starts_with("bad.");
         if about_file {
             let file = case.arguments.split(' ').next().unwrap_or_default();
             assert!(message.starts_with(file), "{}: {message}", case.name);
         }
-        if case.content.as_ref().is_some_and(|c| c.starts_with(b"1 1:0.5\n")) && about_file {
+        if case.second_line {
             assert!(message.starts_with("bad.svm:2: "), "{}: {message}", case.name);
         }
-        let plain = |cell: &str| cell.replace('|', "\\|").replace('<', "\\<");
-        let row = format!("| {} | `{}` | {} |", case.name, case.arguments, plain(&message));
-        if !docs.lines().any(|line| line == row) {
-            missing.push(row);
-        }
+        rows.push(case.row(&message));
     }
+    let missing = missing_rows("bad-input.md", &rows);
     assert!(missing.is_empty(), "docs/bad-input.md lacks these rows:\n{}", missing.join("\n"));
 }
 

@@ -167,6 +167,18 @@ pub enum DataError {
         /// What happened and what to do.
         why: String,
     },
+    /// A file at its source that is larger than allowed.
+    #[error(
+        "{url}: {bytes} bytes or more, allowed are {limit}; if that is meant, raise the limit on files"
+    )]
+    TooLarge {
+        /// What was asked for.
+        url: String,
+        /// What it has at the least.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// A file that is not the one it should be.
     #[error("{}: SHA-256 is {got}, expected {expected}; {hint}", file.display())]
     Digest {
@@ -220,6 +232,14 @@ pub enum LineFault {
     LabelTooLarge {
         /// The label.
         text: String,
+    },
+    /// A label of more characters than a class needs.
+    #[error("the label `{text}` is longer than {limit} characters; renumber the labels")]
+    LabelTooLong {
+        /// The label.
+        text: String,
+        /// The most that it may have.
+        limit: usize,
     },
     /// A label that is none of those declared.
     #[error("the label `{text}` is none of the declared classes")]

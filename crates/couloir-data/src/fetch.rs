@@ -178,6 +178,7 @@ pub fn fetch_url(
     }
     fs::create_dir_all(folder).map_err(|error| file_error(folder, &error))?;
     let place = Place { path: folder.join(file), digest };
+    place.refuse_links()?;
     if place.path.is_file() {
         return place.check(&place.path, true, "delete it to fetch it again");
     }
@@ -194,7 +195,8 @@ pub fn fetch_url(
     });
     if let Err(error) = received {
         // nothing to go on from is nothing to keep
-        if partial.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+        let useless = matches!(error, DataError::TooLarge { .. });
+        if useless || partial.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             let _ = fs::remove_file(place.partial());
             let _ = fs::remove_file(place.version());
         }
@@ -239,6 +241,18 @@ impl Place {
 
     fn record(&self) -> PathBuf {
         self.beside(".sha256")
+    }
+
+    /// Fails if a file that would be written is a link: it could lead out of the folder.
+    fn refuse_links(&self) -> Result<()> {
+        match [self.partial(), self.version(), self.record()].iter().find(|p| p.is_symlink()) {
+            None => Ok(()),
+            Some(link) => {
+                let why = "is a link, which is not followed; remove it";
+                let error = io::Error::new(io::ErrorKind::PermissionDenied, why);
+                Err(file_error(link, &error))
+            }
+        }
     }
 
     /// Holds the digest of a file, which may not be at its place yet, against what is known.
@@ -380,8 +394,7 @@ impl Download<'_> {
             .and_then(|n| n.parse::<u64>().ok())
             .map(|n| n.saturating_add(have));
         let limit = self.options.max_bytes;
-        let too_large =
-            |bytes: u64| self.fail(format!("{bytes} bytes or more, allowed are {limit}"));
+        let too_large = |bytes: u64| DataError::TooLarge { url: self.url.to_owned(), bytes, limit };
         if let Some(total) = total.filter(|&total| total > limit) {
             return Err(too_large(total));
         }

@@ -49,6 +49,10 @@ fn every_fault_of_a_line_has_its_name_and_line_number() {
         (b"nan 1:1", F::LabelNotFinite { text: text("nan") }),
         (b"1e999 1:1", F::LabelNotFinite { text: text("1e999") }),
         (b"9007199254740993 1:1", F::LabelTooLarge { text: text("9007199254740993") }),
+        (
+            &[&b"0".repeat(64)[..], b"1 1:1"].concat(),
+            F::LabelTooLong { text: text(&format!("{}...", "0".repeat(40))), limit: 64 },
+        ),
         (b"1:1 2:1", F::MissingLabel { text: text("1:1") }),
         (b"1 0:1", F::IndexZero { text: text("0:1") }),
         (b"1 -3:1", F::IndexNegative { text: text("-3:1") }),
@@ -246,6 +250,31 @@ fn bombs_are_stopped_by_the_limits() {
         let options = ReadOptions::default().max_text(text.len() as u64);
         assert_eq!(read(&path, &options).expect("all of it").len(), 1_000_000);
     }
+}
+
+#[test]
+fn a_block_that_grows_to_megabytes_is_read_piece_by_piece_to_the_same_rows() {
+    let zeros = "0".repeat(300_000);
+    let text: String = (0..20).map(|i| format!("{} 1:{i}.{zeros} 7:1\n", i % 3)).collect();
+    let packed = bz2(text.as_bytes());
+    assert!(packed.len() < 2000, "{}", packed.len());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("runs");
+    std::fs::write(&path, &packed).expect("writing");
+    let data = read(&path, &ReadOptions::default()).expect("rows");
+    assert_eq!(data, read_bytes(text.into_bytes()).expect("rows"));
+    assert_eq!(data.rows.values[2..6], [1.0, 1.0, 2.0, 1.0]);
+}
+
+#[test]
+fn labels_count_towards_the_memory() {
+    let labels: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+    let with = |bytes: u64| {
+        let options = ReadOptions::default().max_memory(bytes);
+        read_from(std::io::Cursor::new(labels.clone().into_bytes()), "file", &options)
+    };
+    assert!(matches!(with(10 << 20), Err(DataError::TooMuchMemory { .. })));
+    assert_eq!(with(40 << 20).expect("room for all").classes.len(), 100_000);
 }
 
 #[test]

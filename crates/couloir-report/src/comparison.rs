@@ -5,7 +5,10 @@ use crate::page::{self, Page, Table};
 use crate::results::{DataFacts, Point, Results, Search};
 use crate::summary::{Entry, SHARES, summarise};
 
-/// Time against FW-gap, a panel for each data set.
+/// The most panels of a figure.
+const MOST_PANELS: usize = 24;
+
+/// Time against FW-gap, a panel for each of the first 24 data sets.
 #[must_use]
 pub fn figure(results: &Results) -> Figure {
     let panel = |data: &DataFacts| Panel {
@@ -20,7 +23,7 @@ pub fn figure(results: &Results) -> Figure {
     Figure {
         x_label: "seconds".to_owned(),
         y_label: "FW-gap".to_owned(),
-        panels: results.data.iter().map(panel).collect(),
+        panels: results.data.iter().take(MOST_PANELS).map(panel).collect(),
     }
 }
 
@@ -85,7 +88,9 @@ pub fn page(results: &Results) -> Page {
         results.data.iter().map(|data| reach_table(&entries, &data.data)).collect();
     tables.extend(results.searches.iter().map(search_table));
     let seeds = match results.runs.iter().map(|run| run.end.run.repeat).max() {
-        Some(most) if most > 0 => format!("{} to {}", settings.seed, settings.seed + most),
+        Some(most) if most > 0 => {
+            format!("{} to {}", settings.seed, settings.seed.saturating_add(most))
+        }
         _ => settings.seed.to_string(),
     };
     let fact = |name: &str, value: String| (name.to_owned(), value);
@@ -103,7 +108,7 @@ pub fn page(results: &Results) -> Page {
         let ended = results.runs_on(&data.data).map(|run| {
             let key = &run.end.run;
             let repeat = if key.repeat > 0 {
-                format!(" (repeat {})", key.repeat + 1)
+                format!(" (repeat {})", key.repeat.saturating_add(1))
             } else {
                 String::new()
             };

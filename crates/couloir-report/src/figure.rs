@@ -71,8 +71,12 @@ const SHARPNESS: f32 = 2.0;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+/// Beyond this a number is far from all that a gap or a time can be; plotters has no axis for numbers near the largest
+/// ones and would look for one without end.
+const VAST: f64 = 1e100;
+
 fn seen(point: &(f64, f64)) -> bool {
-    point.0.is_finite() && point.1.is_finite() && point.1 > 0.0
+    point.0.abs() < VAST && point.1 > 1.0 / VAST && point.1 < VAST
 }
 
 impl Figure {
@@ -226,6 +230,25 @@ mod tests {
         assert!(!figure(&[&[odd]]).svg().expect("a figure").contains("NaN"));
         assert!(matches!(figure(&[&[line("zero", &[(0.0, 0.0)])]]).svg(), Err(FigureError::Empty)));
         assert!(matches!(figure(&[]).svg(), Err(FigureError::Empty)));
+    }
+
+    #[test]
+    fn names_cannot_become_elements_that_lead_elsewhere() {
+        let name = r#"</text><image href="/etc/hostname"/><script>alert(1)</script>"#;
+        let mut figure = figure(&[&[line(name, &[(0.0, 1.0), (1.0, 1e-3)])]]);
+        figure.panels[0].title = name.to_owned();
+        let svg = figure.svg().expect("a figure");
+        assert!(!svg.contains("<image") && !svg.contains("<script"), "{svg}");
+        assert!(png(&svg).is_ok());
+    }
+
+    #[test]
+    fn vast_and_tiny_numbers_are_left_out_rather_than_drawn_without_end() {
+        let vast = line("vast", &[(0.0, 1e308), (f64::MAX, 1.0), (1e-320, 5e-324), (-1.0, 0.5)]);
+        let svg = figure(&[&[vast]]).svg().expect("a figure");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        let wide = line("wide", &[(0.0, 1e-99), (1e99, 1e99)]);
+        assert!(figure(&[&[wide]]).svg().is_ok());
     }
 
     #[test]

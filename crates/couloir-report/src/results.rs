@@ -4,7 +4,8 @@
 //! that needs it, a run one line for every point and one at its end. A run without its end has not happened.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Read as _};
 
 /// A line of the file. Numbers of the objective are those of `f` itself, not over `s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,19 @@ pub enum Line {
     Point(Point),
     /// The end of a run.
     Run(RunEnd),
+}
+
+impl Line {
+    /// What tables and terminals show of it.
+    fn names(&self) -> Vec<&str> {
+        match self {
+            Line::Comparison(_) => Vec::new(),
+            Line::Data(data) => vec![&data.data],
+            Line::Search(search) => vec![&search.data, &search.method],
+            Line::Point(Point { run, .. }) => vec![&run.data, &run.method],
+            Line::Run(RunEnd { run, status, .. }) => vec![&run.data, &run.method, status],
+        }
+    }
 }
 
 /// What all runs have in common.
@@ -201,6 +215,47 @@ pub struct Results {
     pub runs: Vec<Run>,
 }
 
+/// How much of a file of results to bear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResultsLimits {
+    /// The largest file, in bytes. Reading it takes up to three times as much memory.
+    pub bytes: u64,
+    /// The longest line, in bytes. Reading it takes up to some twenty times as much for a moment.
+    pub line: u64,
+    /// The most data sets, searches and runs together: tables and pages are made of all of them.
+    pub runs: usize,
+}
+
+impl Default for ResultsLimits {
+    /// Files up to 1 GiB, lines up to 1 MiB, 2000 data sets, searches and runs.
+    fn default() -> Self {
+        ResultsLimits { bytes: 1 << 30, line: 1 << 20, runs: 2000 }
+    }
+}
+
+impl ResultsLimits {
+    /// What can be read within this much memory.
+    #[must_use]
+    pub fn within(memory: u64) -> Self {
+        ResultsLimits { bytes: memory / 4, line: memory / 64, ..ResultsLimits::default() }
+    }
+
+    /// The limits with this many data sets, searches and runs.
+    #[must_use]
+    pub fn runs(mut self, runs: usize) -> Self {
+        self.runs = runs;
+        self
+    }
+}
+
+/// The longest name of a data set or a method, and the longest status.
+const MAX_NAME: usize = 1000;
+/// Lines that are told to be skipped, one by one; the others are counted.
+const MAX_WARNINGS: usize = 20;
+/// A file with more lines that cannot be used is none of ours.
+const MAX_SKIPPED: usize = 10_000;
+
 /// Why a text is no file of results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -211,9 +266,109 @@ pub enum ResultsError {
         /// What is wrong with it.
         why: String,
     },
+    /// A file larger than allowed.
+    #[error("more than {limit} bytes; if that is meant, raise the limit on memory")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// A line longer than allowed.
+    #[error("line {line}: longer than {limit} bytes; if that is meant, raise the limit on memory")]
+    TooLong {
+        /// The line, from 1.
+        line: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// More runs than allowed.
+    #[error(
+        "line {line}: more than {limit} data sets, searches and runs; if that is meant, raise the limit on runs"
+    )]
+    TooMany {
+        /// The line, from 1.
+        line: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// Hardly a line that can be used.
+    #[error("line {line}: the {MAX_SKIPPED}th that cannot be used; this is no file of results")]
+    Nonsense {
+        /// The line, from 1.
+        line: u64,
+    },
+    /// What the file system reports.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
     /// A line that cannot be written.
     #[error("cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+/// What had to be left out: told for the first lines, counted for the others.
+#[derive(Default)]
+struct Warnings {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Warnings {
+    fn push(&mut self, warning: impl FnOnce() -> String) {
+        if self.told.len() < MAX_WARNINGS {
+            self.told.push(warning());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn all(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.told.push(format!("{} more of this kind", self.more));
+        }
+        self.told
+    }
+}
+
+/// Lines of a file, within limits.
+struct Lines<R> {
+    input: R,
+    limits: ResultsLimits,
+    number: u64,
+    bytes: u64,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line with its number.
+    fn next(&mut self) -> Result<Option<(u64, std::borrow::Cow<'_, str>)>, ResultsError> {
+        let ResultsLimits { bytes, line: limit, .. } = self.limits;
+        self.line.clear();
+        self.number += 1;
+        // a line may end in two characters more
+        let most = limit.saturating_add(2);
+        let length = (&mut self.input).take(most).read_until(b'\n', &mut self.line)? as u64;
+        self.bytes += length;
+        if self.bytes > bytes {
+            return Err(ResultsError::TooLarge { limit: bytes });
+        }
+        if length == 0 {
+            return Ok(None);
+        }
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() as u64 > limit {
+            return Err(ResultsError::TooLong { line: self.number, limit });
+        }
+        Ok(Some((self.number, String::from_utf8_lossy(line))))
+    }
+}
+
+/// What is wrong with a name that tables and terminals are to show.
+fn bad_name(name: &str) -> Option<String> {
+    if name.len() > MAX_NAME {
+        return Some(format!("a name of {} bytes", name.len()));
+    }
+    let control = name.chars().find(|c| c.is_control())?;
+    Some(format!("a name with the character {}", control.escape_default()))
 }
 
 impl Results {
@@ -226,62 +381,100 @@ impl Results {
     /// Reads results, and what had to be left out, with its line.
     ///
     /// # Errors
-    /// A first line without the settings.
+    /// A first line without the settings; more than the default [`ResultsLimits`].
     pub fn parse(text: &str) -> Result<(Self, Vec<String>), ResultsError> {
-        let mut lines = text.lines().enumerate();
-        let first = lines.next().map_or("", |(_, line)| line);
-        let settings = match serde_json::from_str(first) {
+        Results::read(text.as_bytes(), &ResultsLimits::default())
+    }
+
+    /// The same from a file, which nobody needs to trust.
+    ///
+    /// # Errors
+    /// A first line without the settings; more than the limits; what the file system reports.
+    pub fn read(
+        input: impl BufRead,
+        limits: &ResultsLimits,
+    ) -> Result<(Self, Vec<String>), ResultsError> {
+        let mut lines = Lines { input, limits: *limits, number: 0, bytes: 0, line: Vec::new() };
+        let no_settings = |why: String| ResultsError::NoSettings { why };
+        let first = match lines.next()? {
+            Some((_, line)) => serde_json::from_str(&line),
+            None => serde_json::from_str(""),
+        };
+        let settings = match first {
             Ok(Line::Comparison(settings)) => settings,
-            Ok(_) => {
-                let why = "it is a line of another kind".to_owned();
-                return Err(ResultsError::NoSettings { why });
-            }
-            Err(error) => return Err(ResultsError::NoSettings { why: error.to_string() }),
+            Ok(_) => return Err(no_settings("it is a line of another kind".to_owned())),
+            Err(error) => return Err(no_settings(error.to_string())),
         };
         let mut results = Results::new(settings);
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
+        let mut described: BTreeSet<String> = BTreeSet::new();
+        let mut ended: BTreeSet<RunKey> = BTreeSet::new();
         let mut open: BTreeMap<RunKey, Vec<Point>> = BTreeMap::new();
-        for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let mut skip = |why: String| warnings.push(format!("line {}: {why}; skipped", i + 1));
-            match serde_json::from_str(line) {
-                Ok(Line::Data(data)) => match results.facts_of(&data.data) {
-                    Some(_) => skip(format!("a second account of {}", data.data)),
-                    None => results.data.push(data),
-                },
-                Ok(Line::Search(search)) => results.searches.push(search),
-                Ok(Line::Point(point)) => open.entry(point.run.clone()).or_default().push(point),
-                Ok(Line::Run(end)) => {
+        while let Some((i, line)) = lines.next()? {
+            if line.trim().is_empty() {
+                continue;
+            }
+            if warnings.more > MAX_SKIPPED {
+                return Err(ResultsError::Nonsense { line: i });
+            }
+            let mut skip = |why: &dyn Fn() -> String| {
+                warnings.push(|| format!("line {i}: {}; skipped", why()));
+            };
+            let line = match serde_json::from_str::<Line>(&line) {
+                Ok(line) => line,
+                Err(error) => {
+                    skip(&|| format!("damaged ({error})"));
+                    continue;
+                }
+            };
+            if let Some(why) = line.names().iter().find_map(|name| bad_name(name)) {
+                skip(&|| why.clone());
+                continue;
+            }
+            match line {
+                Line::Data(data) if described.contains(&data.data) => {
+                    skip(&|| format!("a second account of {}", data.data));
+                }
+                Line::Data(data) => {
+                    described.insert(data.data.clone());
+                    results.data.push(data);
+                }
+                Line::Search(search) => results.searches.push(search),
+                Line::Point(point) => open.entry(point.run.clone()).or_default().push(point),
+                Line::Run(end) => {
                     let points = open.remove(&end.run).unwrap_or_default();
                     let RunKey { data, method, .. } = &end.run;
-                    if results.run(&end.run).is_some() {
-                        skip(format!("a second run of {method} on {data}"));
+                    if ended.contains(&end.run) {
+                        skip(&|| format!("a second run of {method} on {data}"));
                         continue;
                     }
-                    if results.facts_of(data).is_none() {
-                        skip(format!("a run of {method} on {data}, which is not described"));
+                    if !described.contains(data) {
+                        skip(&|| format!("a run of {method} on {data}, which is not described"));
                         continue;
                     }
                     if points.len() != end.points {
                         let (found, whole) = (points.len(), end.points);
-                        warnings.push(format!(
-                            "line {}: {method} on {data} has {found} of its {whole} points; kept",
-                            i + 1
-                        ));
+                        warnings.push(|| {
+                            format!("line {i}: {method} on {data} has {found} of its {whole} points; kept")
+                        });
                     }
+                    ended.insert(end.run.clone());
                     results.runs.push(Run { end, points });
                 }
-                Ok(Line::Comparison(_)) => skip("a second line of settings".to_owned()),
-                Err(error) => skip(format!("damaged ({error})")),
+                Line::Comparison(_) => skip(&|| "a second line of settings".to_owned()),
+            }
+            let count = results.data.len() + results.searches.len() + results.runs.len();
+            if count > limits.runs {
+                return Err(ResultsError::TooMany { line: i, limit: limits.runs });
             }
         }
         for (key, points) in open {
             let RunKey { data, method, .. } = key;
-            warnings.push(format!(
-                "{method} on {data} has {} points and no end; left out",
-                points.len()
-            ));
+            warnings.push(|| {
+                format!("{method} on {data} has {} points and no end; left out", points.len())
+            });
         }
-        Ok((results, warnings))
+        Ok((results, warnings.all()))
     }
 
     /// The results as lines.
@@ -476,6 +669,39 @@ pub(crate) mod tests {
         }
         let text = results().to_text().expect("text");
         assert!(Results::parse(text.split_once('\n').expect("lines").1).is_err());
+    }
+
+    #[test]
+    fn files_lines_and_runs_have_limits() {
+        let text = results().to_text().expect("text");
+        let read = |limits| Results::read(text.as_bytes(), &limits);
+        let longest = text.lines().map(str::len).max().expect("lines") as u64;
+        let (bytes, runs) = (text.len() as u64, 2 + 2 + 4);
+        let fits = ResultsLimits { bytes, line: longest, runs };
+        assert_eq!(read(fits).expect("within the limits").0, results());
+        let why = |limits| read(limits).expect_err("beyond a limit").to_string();
+        let large = why(ResultsLimits { bytes: bytes - 1, ..fits });
+        assert!(large.starts_with(&format!("more than {} bytes", bytes - 1)), "{large}");
+        let long = why(ResultsLimits { line: longest - 1, ..fits });
+        assert!(long.contains(&format!(": longer than {} bytes", longest - 1)), "{long}");
+        let many = why(ResultsLimits { runs: runs - 1, ..fits });
+        assert!(many.contains(": more than 7 data sets, searches and runs"), "{many}");
+    }
+
+    #[test]
+    fn names_that_would_change_a_terminal_are_skipped_and_warnings_end() {
+        let mut whole = results();
+        whole.runs[1].end.status = "\u{1b}[2Jfine".to_owned();
+        let (read, warnings) = Results::parse(&whole.to_text().expect("text")).expect("results");
+        assert_eq!(read.runs.len(), 3);
+        assert!(warnings[0].contains("a name with the character \\u{1b}"), "{warnings:?}");
+        let nonsense = format!("{}{}", whole.to_text().expect("text"), "{\n".repeat(5000));
+        let (_, warnings) = Results::parse(&nonsense).expect("results");
+        assert_eq!(warnings.len(), MAX_WARNINGS + 1);
+        assert_eq!(warnings[MAX_WARNINGS], format!("{} more of this kind", 5002 - MAX_WARNINGS));
+        let nonsense = format!("{nonsense}{}", "{\n".repeat(6000));
+        let error = Results::parse(&nonsense).expect_err("nonsense").to_string();
+        assert!(error.contains("the 10000th that cannot be used"), "{error}");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use couloir::run::write_atomically;
 use couloir_report::comparison::{figure, page};
 use couloir_report::figure::png;
-use couloir_report::results::{Results, Settings};
+use couloir_report::results::{Results, ResultsError, ResultsLimits, Settings};
 use couloir_report::summary::summarise;
-use std::io::Write;
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 const RESULTS: &str = "results.jsonl";
@@ -18,24 +18,28 @@ const VIEWS: [&str; 4] = ["summary.json", "figure.svg", "figure.png", "report.ht
 const DAMAGED: &str = "results.damaged.jsonl";
 
 /// The folder of a comparison.
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    limits: ResultsLimits,
+}
 
 impl Folder {
-    pub fn new(path: &Path) -> Self {
-        Folder(path.to_owned())
+    /// `limits` are for the results that are there.
+    pub fn new(path: &Path, limits: ResultsLimits) -> Self {
+        Folder { path: path.to_owned(), limits }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// Makes the folder ready: results so far where they are to be continued, else none.
     pub fn begin(&self, settings: Settings, go_on: bool) -> Result<Results> {
-        let shown = self.0.display();
-        if self.0.exists() && !self.0.is_dir() {
+        let shown = self.path.display();
+        if self.path.exists() && !self.path.is_dir() {
             return Err(bad(format!("{shown}: is not a folder; name another with --out")));
         }
-        std::fs::create_dir_all(&self.0)
+        std::fs::create_dir_all(&self.path)
             .map_err(|error| bad(format!("{shown}: cannot be made: {error}")))?;
         check_output(&self.file(RESULTS))?;
         if !self.file(RESULTS).exists() {
@@ -61,15 +65,33 @@ impl Folder {
     pub fn read(&self) -> Result<Results> {
         let path = self.file(RESULTS);
         let shown = path.display();
-        let bytes = std::fs::read(&path).map_err(|error| {
-            bad(format!("{shown}: cannot be read: {error}; is it the folder of a comparison?"))
-        })?;
-        let text = String::from_utf8_lossy(&bytes);
+        let cannot = |why: &dyn std::fmt::Display| {
+            bad(format!("{shown}: cannot be read: {why}; is it the folder of a comparison?"))
+        };
+        // looked at before it is opened: opening a pipe would wait for someone to write
+        if let Ok(metadata) = std::fs::metadata(&path) {
+            if !metadata.is_file() {
+                return Err(cannot(&"it is not a file"));
+            }
+            if metadata.len() > self.limits.bytes {
+                let error = ResultsError::TooLarge { limit: self.limits.bytes };
+                return Err(bad(format!("{shown}: {error} (--max-memory)")));
+            }
+        }
+        let open = || std::fs::File::open(&path).map_err(|error| cannot(&error));
         let (results, warnings) =
-            Results::parse(&text).map_err(|error| bad(format!("{shown}: {error}")))?;
+            Results::read(BufReader::new(open()?), &self.limits).map_err(|error| match error {
+                ResultsError::Io(error) => cannot(&error),
+                ResultsError::TooLarge { .. } | ResultsError::TooLong { .. } => {
+                    bad(format!("{shown}: {error} (--max-memory)"))
+                }
+                ResultsError::TooMany { .. } => bad(format!("{shown}: {error} (--max-runs)")),
+                other => bad(format!("{shown}: {other}")),
+            })?;
         if !warnings.is_empty() {
             let copy = self.file(DAMAGED);
-            write_atomically(&copy, |out| out.write_all(&bytes))
+            let mut whole = open()?;
+            write_atomically(&copy, |out| io::copy(&mut whole, out).map(|_| ()))
                 .with_context(|| format!("{}", copy.display()))?;
             for warning in &warnings {
                 warn(&format!("{shown}: {warning}"));

@@ -1,6 +1,8 @@
 //! What every test of the command needs.
 #![allow(dead_code)]
 
+pub mod cases;
+
 use assert_cmd::Command;
 use std::path::Path;
 

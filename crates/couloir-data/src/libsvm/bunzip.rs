@@ -208,13 +208,12 @@ impl Unpacker {
         }
     }
 
-    /// The text of a stream of one block, as [`Blocks`](super::bz2::Blocks) makes them. If there are more than
-    /// `limit` bytes, it is only the beginning, unchecked, but with more than `limit` bytes too.
+    /// The text of a stream of one block, as [`Blocks`](super::bz2::Blocks) makes them.
     ///
     /// # Errors
     /// `InvalidData` or `UnexpectedEof` when the block is damaged, and also when it is of a kind that no
-    /// encoder has made for decades (randomised).
-    pub fn unpack(&mut self, stream: &[u8], limit: u64) -> io::Result<&[u8]> {
+    /// encoder has made for decades (randomised), or has more than `limit` bytes of text.
+    pub fn unpack(&mut self, stream: &[u8], limit: usize) -> io::Result<&[u8]> {
         let [b'B', b'Z', b'h', level @ b'1'..=b'9', block @ ..] = stream else {
             return Err(invalid("no header of a stream"));
         };
@@ -239,8 +238,8 @@ impl Unpacker {
             return Err(invalid("a start outside of the block"));
         }
         self.unsorter.unsort(&mut self.bytes[..length], start, &counts);
-        let whole = expand(&self.bytes[..length], limit, &mut self.text)?;
-        if whole && crc(&self.text) != checksum {
+        expand(&self.bytes[..length], limit, &mut self.text)?;
+        if crc(&self.text) != checksum {
             return Err(invalid("checksum of a block"));
         }
         Ok(&self.text)
@@ -365,9 +364,8 @@ fn read_values(bits: &mut Bits<'_>) -> io::Result<([u8; 256], usize)> {
     Ok((values, count))
 }
 
-/// Undoes the first step of packing: after four equal bytes comes the number of further ones. False if
-/// that was given up beyond the limit.
-fn expand(packed: &[u8], limit: u64, text: &mut Vec<u8>) -> io::Result<bool> {
+/// Undoes the first step of packing: after four equal bytes comes the number of further ones.
+fn expand(packed: &[u8], limit: usize, text: &mut Vec<u8>) -> io::Result<()> {
     text.clear();
     let mut rest = packed;
     while let Some(run) = find_run(rest) {
@@ -377,13 +375,13 @@ fn expand(packed: &[u8], limit: u64, text: &mut Vec<u8>) -> io::Result<bool> {
         };
         text.extend_from_slice(upto);
         text.resize(text.len() + usize::from(more), upto[run]);
-        if text.len() as u64 > limit {
-            return Ok(false);
+        if text.len() > limit {
+            return Err(invalid("a block of very much text"));
         }
         rest = after;
     }
     text.extend_from_slice(rest);
-    Ok(true)
+    Ok(())
 }
 
 /// Where four equal bytes start.
@@ -509,7 +507,7 @@ mod tests {
                 let mut unpacked = Vec::new();
                 for block in blocks(text, level) {
                     unpacked.extend_from_slice(
-                        unpacker.unpack(&block, u64::MAX).expect("a good block"),
+                        unpacker.unpack(&block, usize::MAX).expect("a good block"),
                     );
                 }
                 assert!(unpacked == *text, "text {which}, level {level}");
@@ -534,13 +532,14 @@ mod tests {
     }
 
     #[test]
-    fn unpacking_stops_soon_after_the_limit() {
+    fn a_block_with_more_text_than_allowed_is_given_up() {
         let block = &blocks(&vec![b'x'; 40_000_000], 9)[0];
         let mut unpacker = Unpacker::new();
-        let length = unpacker.unpack(block, 1000).expect("a good block").len();
-        assert!((1001..=1000 + 259).contains(&length), "{length}");
+        let error = unpacker.unpack(block, 1000).expect_err("too much").to_string();
+        assert_eq!(error, "a block of very much text");
+        assert!(unpacker.text.len() <= 1000 + 259, "{}", unpacker.text.len());
         let whole = by_crate(block).expect("a good block");
-        assert_eq!(unpacker.unpack(block, whole.len() as u64).expect("a good block"), whole);
+        assert_eq!(unpacker.unpack(block, whole.len()).expect("a good block"), whole);
     }
 
     #[test]
@@ -554,11 +553,11 @@ mod tests {
         let block = &blocks(&lines(1000), 1)[0];
         let mut unpacker = Unpacker::new();
         for length in 0..block.len() {
-            assert!(unpacker.unpack(&block[..length], u64::MAX).is_err(), "{length} bytes");
+            assert!(unpacker.unpack(&block[..length], usize::MAX).is_err(), "{length} bytes");
         }
         let mut randomised = block.clone();
         randomised[4 + 10] |= 0x80;
-        let error = unpacker.unpack(&randomised, u64::MAX).expect_err("randomised");
+        let error = unpacker.unpack(&randomised, usize::MAX).expect_err("randomised");
         assert_eq!(error.to_string(), "a randomised block");
     }
 
@@ -572,7 +571,7 @@ mod tests {
                 let place = place % block.len();
                 block[place] ^= flip;
             }
-            if let Ok(unpacked) = unpacker.unpack(&block, u64::MAX) {
+            if let Ok(unpacked) = unpacker.unpack(&block, usize::MAX) {
                 prop_assert_eq!(unpacked, by_crate(&block).expect("what we took for good"));
             }
         }
@@ -584,7 +583,7 @@ mod tests {
         fn any_text_comes_back_whole(text in prop::collection::vec(prop_oneof![0..3u8, any::<u8>()], 0..3000)) {
             for block in blocks(&text, 1) {
                 let mut unpacker = Unpacker::new();
-                prop_assert_eq!(unpacker.unpack(&block, u64::MAX).expect("a good block"), &text[..]);
+                prop_assert_eq!(unpacker.unpack(&block, usize::MAX).expect("a good block"), &text[..]);
             }
         }
 

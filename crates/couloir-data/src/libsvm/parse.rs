@@ -5,6 +5,9 @@ use crate::dataset::Label;
 use crate::error::LineFault;
 use std::collections::HashMap;
 
+/// Numbers have no reason to be longer, and every class keeps its label.
+const MAX_LABEL: usize = 64;
+
 /// What a line must keep to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'a> {
@@ -233,6 +236,9 @@ fn label_value(token: &[u8], column: usize) -> Result<f64, LineFault> {
     }
     if value.abs() >= (1u64 << 53) as f64 {
         return Err(LineFault::LabelTooLarge { text: text() });
+    }
+    if token.len() > MAX_LABEL {
+        return Err(LineFault::LabelTooLong { text: text(), limit: MAX_LABEL });
     }
     // -0 is 0
     Ok(value + 0.0)

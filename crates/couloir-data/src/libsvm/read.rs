@@ -14,6 +14,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// More classes than anyone trains; a mistyped number must not eat the memory.
 const MAX_CLASSES: usize = 1 << 24;
+/// A block of bzip2 has 900 kB before runs are written out, and then up to 46 MB. Text that is worth training on has
+/// no such runs; a file with a block of more than this is read the plain way, a piece at a time.
+const MAX_BLOCK_TEXT: usize = 2 << 20;
+/// Bytes that a class takes while a file is read: its label, twice, and its places in tables.
+const CLASS_BYTES: u64 = 256;
 
 /// What to expect of a file, and how much of it to bear.
 ///
@@ -162,19 +167,15 @@ struct Body {
 
 impl Parsed {
     /// Unpackers that no one needs are in `unpackers`.
-    fn new(
-        piece: &Piece,
-        rules: &Rules<'_>,
-        max_text: u64,
-        unpackers: &Mutex<Vec<Unpacker>>,
-    ) -> io::Result<Self> {
+    fn new(piece: &Piece, rules: &Rules<'_>, unpackers: &Mutex<Vec<Unpacker>>) -> io::Result<Self> {
         if !piece.packed {
             return Ok(Parsed::from_text(&piece.bytes, rules));
         }
         let idle = || unpackers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut unpacker = idle().pop().unwrap_or_else(Unpacker::new);
-        let parsed =
-            unpacker.unpack(&piece.bytes, max_text).map(|text| Parsed::from_text(text, rules));
+        let parsed = unpacker
+            .unpack(&piece.bytes, MAX_BLOCK_TEXT)
+            .map(|text| Parsed::from_text(text, rules));
         idle().push(unpacker);
         parsed
     }
@@ -243,9 +244,9 @@ impl<'a> Collector<'a> {
         // a short first batch: until it is there, no one has anything to parse
         batch.fill(&mut source, threads);
         loop {
-            let (rules, max_text) = (self.rules, self.max_text());
+            let rules = self.rules;
             let parse = || -> Vec<io::Result<Parsed>> {
-                let one = |piece: &Piece| Parsed::new(piece, &rules, max_text, &unpackers);
+                let one = |piece: &Piece| Parsed::new(piece, &rules, &unpackers);
                 batch.pieces().par_iter().with_max_len(1).map(one).collect()
             };
             let more = batch.end.is_none();
@@ -337,12 +338,13 @@ impl<'a> Collector<'a> {
         let before = self.rows.indices.len();
         let entries = (before + rows.indices.len()) as u64;
         let rows_after = (self.labels.len() + rows.labels.len()) as u64;
-        if entries * 12 + rows_after * 12 > self.options.max_memory {
+        let places: Vec<u32> = rows.spellings.into_iter().map(|(v, t)| self.class(v, t)).collect();
+        let classes = self.classes.len() as u64;
+        if entries * 12 + rows_after * 12 + classes * CLASS_BYTES > self.options.max_memory {
             let limit = self.options.max_memory;
             let line = self.lines + 1;
             return Err(DataError::TooMuchMemory { file: self.file.to_owned(), line, limit });
         }
-        let places: Vec<u32> = rows.spellings.into_iter().map(|(v, t)| self.class(v, t)).collect();
         self.labels.extend(rows.labels.iter().map(|&l| places[l as usize]));
         self.rows.starts.extend(rows.ends.iter().map(|&end| before + end));
         self.rows.indices.extend_from_slice(&rows.indices);

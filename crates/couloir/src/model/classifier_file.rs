@@ -177,7 +177,11 @@ impl Classifier {
             write_numbers(out, self.weights())?;
             write_numbers(out, self.bias().unwrap_or(&[]))
         })
-        .map_err(|error| io_error(path, &error))
+        .map_err(|error| {
+            let (file, kind) = (path.to_owned(), error.kind());
+            let why = one_line(&format!("could not be written: {error}"));
+            ModelFileError::Io { file, kind, why }
+        })
     }
 
     /// Reads a classifier from a file, which nobody needs to trust: sizes are checked before memory is taken, and what
@@ -310,9 +314,10 @@ fn labels_and_info(
 /// `d`, and whether there is a bias.
 fn shapes(path: &Path, metadata: &Metadata, h: usize) -> Result<(usize, bool)> {
     let bad = |why: String| ModelFileError::NotAModel { file: path.to_owned(), why };
-    if let Some(name) =
-        metadata.offset_keys().iter().find(|name| !["weights", "bias"].contains(&name.as_str()))
-    {
+    let names = metadata.offset_keys();
+    // the first by name: their order is not the same each time
+    let unknown = names.iter().filter(|name| !["weights", "bias"].contains(&name.as_str())).min();
+    if let Some(name) = unknown {
         return Err(bad(format!("unknown tensor `{}`", one_line(name))));
     }
     let wrong = |tensor: &'static str, info: &TensorInfo, expected: String| {
