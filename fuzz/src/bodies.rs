@@ -1,0 +1,142 @@
+//! What a fuzzer throws bytes at, a function for each reader. The tests of the command run the same functions on bytes of
+//! their own (`crates/couloir-cli/tests/readers_never_panic.rs`).
+//!
+//! Each must return for any bytes: no panic, no endless loop, no more memory than the limits allow.
+
+use couloir::model::{Classifier, ModelLimits};
+use couloir_data::libsvm::{ReadOptions, read, read_from, write_to};
+use couloir_report::comparison::{figure, page};
+use couloir_report::results::{Results, ResultsLimits};
+use couloir_report::summary::summarise;
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+
+/// Limits that a few bytes can reach.
+fn small() -> ReadOptions {
+    ReadOptions::default().max_line(4096).max_text(1 << 22).max_memory(1 << 22)
+}
+
+/// LIBSVM text, or whatever the first bytes make of it. What is read can be written and read again to the same.
+pub fn text(bytes: &[u8]) {
+    let read = |bytes: Vec<u8>| read_from(Cursor::new(bytes), "bytes", &small());
+    let data = match read(bytes.to_vec()) {
+        Ok(data) => data,
+        Err(error) => return check_message(&error.to_string()),
+    };
+    let mut again = Vec::new();
+    write_to(&mut again, &data).expect("memory takes what is written");
+    let options = ReadOptions::default().features(data.features);
+    let second = read_from(Cursor::new(again), "bytes", &options).expect("what was written");
+    assert_eq!(second, data);
+}
+
+/// bzip2 and gzip: the bytes as they are, from a file and from a stream, and the bytes packed, then damaged by their own
+/// last ones. The two ways to unpack bzip2 agree.
+pub fn compressed(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let by_path = read(path, &small());
+        let by_stream = read_from(Cursor::new(bytes.to_vec()), "bytes", &small());
+        assert_eq!(by_path.as_ref().ok(), by_stream.as_ref().ok());
+        if let Err(error) = by_path {
+            check_message(&error.to_string());
+        }
+    });
+    let Some(([kind, place @ .., flip], text)) = bytes.split_last_chunk::<5>().map(|(t, c)| (c, t))
+    else {
+        return;
+    };
+    let mut packed = Vec::new();
+    let whole = if kind % 2 == 0 {
+        bzip2::read::BzEncoder::new(text, bzip2::Compression::fast()).read_to_end(&mut packed)
+    } else {
+        flate2::read::GzEncoder::new(text, flate2::Compression::fast()).read_to_end(&mut packed)
+    };
+    whole.expect("memory takes what is packed");
+    let place = u32::from_le_bytes([place[0], place[1], place[2], 0]) as usize % packed.len();
+    packed[place] ^= flip;
+    with_file(&packed, |path| {
+        let by_path = read(path, &small()).ok();
+        let by_stream = read_from(Cursor::new(packed.clone()), "bytes", &small()).ok();
+        assert_eq!(by_path, by_stream);
+    });
+}
+
+/// A model file: as it is, and as the header and the numbers of a file that is right in all else. What is read can be
+/// written and read again to the same.
+pub fn model(bytes: &[u8]) {
+    load_model(bytes);
+    let header = String::from_utf8_lossy(bytes);
+    let header = header.split('\0').next().unwrap_or_default();
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.extend_from_slice(&[0; 48]);
+    load_model(&file);
+}
+
+fn load_model(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        let limits = ModelLimits::default().bytes(1 << 22).header(1 << 16);
+        match Classifier::load(path, &limits) {
+            Err(error) => check_message(&error.to_string()),
+            Ok(model) => {
+                model.save(path).expect("a model that was read");
+                let again =
+                    Classifier::load(path, &ModelLimits::default()).expect("what was saved");
+                assert_eq!(again.labels(), model.labels());
+                assert_eq!(again.weights(), model.weights());
+            }
+        }
+    });
+}
+
+/// Results, and all that is made of them: as they are, and behind a first line that is right.
+pub fn results(bytes: &[u8]) {
+    show_results(bytes);
+    let mut whole = SETTINGS.as_bytes().to_vec();
+    whole.extend_from_slice(bytes);
+    show_results(&whole);
+}
+
+/// The first lines of a file of results.
+pub const SETTINGS: &str = concat!(
+    r#"{"kind":"comparison","version":"1","objective":"dro","tau":1,"lambda_n":1,"start":"uniform","#,
+    r#""time_budget":1,"seed":0,"threads":1,"machine":{}}"#,
+    "\n",
+    r#"{"kind":"data","data":"a","n":1,"d":1,"classes":2,"entries":1,"tau":1,"scale":1}"#,
+    "\n"
+);
+
+fn show_results(bytes: &[u8]) {
+    let limits = ResultsLimits::within(1 << 22).runs(20);
+    let (results, warnings) = match Results::read(bytes, &limits) {
+        Ok(read) => read,
+        Err(error) => return check_message(&error.to_string()),
+    };
+    assert!(warnings.len() <= 21);
+    assert!(summarise(&results).len() <= results.runs.len());
+    // nothing to draw is an answer too
+    let _ = figure(&results).svg();
+    let page = page(&results).html();
+    assert_eq!(page.matches("<script").count(), page.matches("</script").count());
+    let text = results.to_text().expect("what was read");
+    // what is not finite, and runs that were kept without all of their points, come back as what they are
+    Results::parse(&text).expect("what was written");
+}
+
+/// A message that a terminal can show: not empty, and without an end.
+fn check_message(message: &str) {
+    assert!(!message.is_empty() && message.len() < 2000, "{message}");
+}
+
+/// Runs on a file with these bytes, in memory where there is such a folder.
+fn with_file(bytes: &[u8], run: impl FnOnce(&Path)) {
+    let memory = Path::new("/dev/shm");
+    let file = if memory.is_dir() {
+        tempfile::NamedTempFile::new_in(memory)
+    } else {
+        tempfile::NamedTempFile::new()
+    };
+    let mut file = file.expect("a file");
+    file.write_all(bytes).expect("writing");
+    run(file.path());
+}
