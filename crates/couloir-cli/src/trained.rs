@@ -59,7 +59,7 @@ impl Inputs {
 
     fn read(&self, source: &Source, model: &Classifier, options: ReadOptions) -> Result<Dataset> {
         let name = self.model.display();
-        source.read(&options.features(model.features())).map_err(|error| {
+        let data = source.read(&options.features(model.features())).map_err(|error| {
             let Some(DataError::Line { file, line, fault }) = error.downcast_ref() else {
                 return error;
             };
@@ -75,7 +75,14 @@ impl Inputs {
                 )),
                 _ => error,
             }
-        })
+        })?;
+        // rows and columns of the data, and weights by classes and by features
+        let (n, entries) = (data.len() as u64, data.nonzeros() as u64);
+        let (h, d) = (model.classes() as u64, model.features() as u64);
+        let what = format!("{}: {n} rows with {entries} entries", source.name().display());
+        let bytes = 24 * (entries + n) + 16 * d * (h + 1);
+        self.limits.check(&what, bytes, "use fewer rows, or raise --max-memory")?;
+        Ok(data)
     }
 }
 

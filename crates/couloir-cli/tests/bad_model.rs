@@ -121,6 +121,18 @@ fn a_model_larger_than_the_memory_allowed_is_not_read() {
 }
 
 #[test]
+fn data_that_can_be_read_but_not_used_within_the_memory_is_refused() {
+    let folder = folder();
+    std::fs::write(folder.path().join("many.svm"), "1 1:1 2:1\n".repeat(25_000)).expect("a file");
+    for command in ["predict", "evaluate"] {
+        let err = refused(folder.path(), &[command, "model", "many.svm", "--max-memory", "1M"]);
+        let why = "many.svm: 25000 rows with 50000 entries would take about 1.7 MiB of memory and 1.0 MiB are allowed by \
+                   --max-memory; use fewer rows, or raise --max-memory";
+        assert!(err.contains(why), "{err}");
+    }
+}
+
+#[test]
 fn data_wider_than_the_model_is_named_with_its_line_and_index() {
     let folder = folder();
     std::fs::write(folder.path().join("wide.svm"), "1 1:1\n# x\n2 1:1 7:0.5\n").expect("a file");
