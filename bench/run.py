@@ -1,4 +1,4 @@
-"""The bench: `scripts/bench [--quick] [iteration] [kernels] [fit] [reading] [growth]`; all parts unless some are named."""
+"""The bench: `scripts/bench [--quick] [iteration] [kernels] [fit] [reading] [growth] [python]`; all parts unless some are named."""
 
 import argparse
 
@@ -7,6 +7,7 @@ import fit
 import growth
 import iteration
 import kernels
+import python
 import reading
 
 PARTS = {
@@ -15,6 +16,7 @@ PARTS = {
     "fit": ("Fit with defaults", fit),
     "reading": ("Reading", reading),
     "growth": ("Growth of the cost", growth),
+    "python": ("The Python package", python),
 }
 
 

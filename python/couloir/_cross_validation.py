@@ -66,7 +66,7 @@ class RobustClassifierCV(RobustClassifier):
         criterion: str = "accuracy",
         objective: str = "dro",
         method: str = "certified",
-        tol: float = 1e-3,
+        tol: float = 0.1,
         max_time: float | None = None,
         max_iter: int | None = 10_000,
         fit_intercept: bool = True,
