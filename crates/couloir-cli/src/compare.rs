@@ -3,10 +3,12 @@
 
 mod folder;
 mod runs;
+mod watch;
 
 use crate::data_sets::DataSet;
 use crate::failure::bad;
 use crate::files::{Limits, Memory, on_threads};
+use crate::interrupt::{First, Interrupted, listen};
 use crate::progress::Progress;
 use crate::settings::{Objective, StartName};
 use crate::values::{count, positive, threads};
@@ -15,6 +17,7 @@ use clap::builder::PossibleValuesParser;
 use comfy_table::{CellAlignment, Table, presets};
 use couloir::Method;
 use couloir::model::{RobustFit, Scaling, Start};
+use couloir::run::{Cancel, remove_stale};
 use couloir_report::comparison::reach_table;
 use couloir_report::machine;
 use couloir_report::results::{Results, ResultsLimits, RunKey, Settings};
@@ -162,10 +165,16 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     }
     let methods = each_once(&options.methods)?;
     let folder = Folder::new(&options.out, options.runs.limits(options.limits.memory));
+    let outputs = folder.outputs();
     on_threads(options.threads, || {
         let settings = settings(options);
         let mut results = folder.begin(settings, options.go_on)?;
-        compare(options, &sets, &methods, &folder, &mut results)?;
+        outputs.iter().for_each(|path| remove_stale(path));
+        if !options.go_on {
+            folder.forget_checkpoint();
+        }
+        let cancel = listen(First::Asks, outputs);
+        compare(options, &sets, &methods, &folder, &mut results, cancel)?;
         show(&results, out)?;
         folder.list(out)
     })
@@ -203,14 +212,20 @@ fn compare(
     methods: &[Method],
     folder: &Folder,
     results: &mut Results,
+    cancel: Cancel,
 ) -> Result<()> {
     let fit = RobustFit::default()
         .scaling(options.objective.into())
         .start(options.start.into())
         .tau(options.tau.0)
         .lambda_n(options.lambda_n)
-        .seed(options.seed);
+        .seed(options.seed)
+        .cancel(Some(cancel.clone()));
     fit.check()?;
+    let interrupted = |results: &Results| -> Result<()> {
+        folder.keep(results)?;
+        Err(Interrupted::now("what is done is kept; the same command with --continue goes on"))
+    };
     let keys = |set: &DataSet| -> Vec<(Method, RunKey)> {
         let mut keys = Vec::new();
         for repeat in 0..options.repeat {
@@ -254,7 +269,11 @@ fn compare(
         for (method, key) in missing {
             done += 1;
             let title = format!("run {done} of {total}, {} on {}", key.method, key.data);
-            let method = match problem.search(&method, results, &mut progress, &title)? {
+            let search = problem.search(&method, results, &mut progress, &title)?;
+            if cancel.is_raised() {
+                return interrupted(results);
+            }
+            let method = match search {
                 Some(search) => {
                     let chosen = match search.chosen {
                         Some((step_x, step_y)) => method.with_steps(step_x, step_y)?,
@@ -262,12 +281,18 @@ fn compare(
                     };
                     results.searches.retain(|s| (&s.data, &s.method) != (&key.data, &key.method));
                     results.searches.push(search);
+                    folder.keep(results)?; // a run that goes on needs the same steps
                     chosen
                 }
                 None => method,
             };
-            results.runs.push(problem.run(method, key, &mut progress, &title)?);
+            let file = folder.checkpoint();
+            match problem.run(&method, &key, &file, &mut progress, &title)? {
+                Some(run) => results.runs.push(run),
+                None => return interrupted(results),
+            }
             folder.keep(results)?; // whatever happens now, this run is done
+            folder.forget_checkpoint();
         }
         folder.write_views(results)?;
     }

@@ -1,10 +1,12 @@
 //! `couloir data`: the catalogue of data sets, their download, and data made to measure.
 
 use crate::files::{Limits, cache, check_output, on_threads};
+use crate::interrupt::{First, listen};
 use crate::progress::Progress;
 use crate::values::{bytes, show_bytes, table, threads};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
+use couloir::run::remove_stale;
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
 use couloir_data::fetch::{Checked, FetchOptions, fetch};
 use couloir_data::generate::TextLike;
@@ -218,7 +220,9 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
     }
     if let Some(path) = &options.output {
         check_output(path)?;
+        remove_stale(path);
     }
+    listen(First::Quits, options.output.iter().cloned().collect());
     text.check().map_err(name_option)?;
     let what = format!("data of {rows} rows and {features} features");
     options.limits.check(&what, text.memory(), "make less, or raise --max-memory")?;

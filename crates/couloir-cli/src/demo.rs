@@ -2,12 +2,13 @@
 
 use crate::failure::bad;
 use crate::files::on_threads;
+use crate::interrupt::{First, listen};
 use crate::report::write_trace;
 use crate::values::{positive, show, table, threads};
 use anyhow::{Context, Result};
 use couloir::Method;
 use couloir::model::{Fitted, Measures, RobustFit, stratified_split};
-use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
+use couloir::run::{Algorithm, Flow, TracePoint, WallClock, remove_stale, write_atomically};
 use couloir_data::Dataset;
 use couloir_data::generate::TextLike;
 use couloir_report::figure::{Figure, Panel, Series};
@@ -33,6 +34,8 @@ pub struct Options {
     threads: Option<usize>,
 }
 
+/// What is written: the model, the trace and the picture.
+const OUTPUTS: [&str; 3] = ["model.safetensors", "trace.jsonl", "gap.svg"];
 const FEATURES: usize = 20_000;
 const CLASSES: usize = 12;
 /// Class `c` has about `c^-1` times as many rows as the first: the last ones are rare.
@@ -51,6 +54,9 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         return Err(bad(format!("{}: is not a folder; name another with --out", folder.display())));
     }
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+    let outputs: Vec<PathBuf> = OUTPUTS.iter().map(|name| folder.join(name)).collect();
+    outputs.iter().for_each(|path| remove_stale(path));
+    listen(First::Quits, outputs);
     on_threads(options.threads, || tour(options, out))
 }
 
@@ -100,11 +106,11 @@ fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     compare_methods(&runs, out)?;
 
     let labels = train.classes.iter().map(|class| class.text().to_owned()).collect();
-    let model = options.out.join("model.safetensors");
+    let model = options.out.join(OUTPUTS[0]);
     robust.classifier(labels)?.save(&model)?;
-    let trace = options.out.join("trace.jsonl");
+    let trace = options.out.join(OUTPUTS[1]);
     write_trace(&trace, runs.iter().map(|(_, fitted)| fitted))?;
-    let picture = options.out.join("gap.svg");
+    let picture = options.out.join(OUTPUTS[2]);
     write_picture(&picture, &runs)?;
     writeln!(out, "\nmodel    {}", model.display())?;
     writeln!(out, "trace    {}", trace.display())?;

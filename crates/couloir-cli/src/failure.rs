@@ -1,5 +1,7 @@
-//! How the command fails: one line on standard error, exit code 2 for bad input and 1 for all else.
+//! How the command fails: one line on standard error, exit code 2 for bad input, 130 or 143 for a signal and 1 for all
+//! else.
 
+use crate::interrupt::Interrupted;
 use couloir::model::ModelFileError;
 use couloir_data::DataError;
 use std::io::{self, Write};
@@ -29,6 +31,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS; // whoever reads has seen enough, as in `couloir ... | head`
     }
     say(&format!("{error:#}"));
+    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
+        return ExitCode::from(interrupted.exit_code());
+    }
     ExitCode::from(if error.chain().any(is_bad_input) { 2 } else { 1 })
 }
 
@@ -61,7 +66,7 @@ pub fn warn(message: &str) {
 }
 
 /// One line on standard error, whatever is in the message.
-fn say(message: &str) {
+pub fn say(message: &str) {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let line: String = message.chars().map(plain).collect();
     // Nothing is left to do if even standard error is closed.

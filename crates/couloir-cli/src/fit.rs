@@ -3,13 +3,15 @@
 use crate::failure::warn;
 use crate::files::{Source, check_distinct, check_output, on_threads};
 use crate::fit_page::fit_page;
+use crate::interrupt::{First, Interrupted, listen};
+use crate::keeping::{Keeping, Watch};
 use crate::progress::Progress;
 use crate::report::{Report, write_trace};
 use crate::settings::{Settings, names};
 use crate::values::{positive, show};
 use anyhow::{Context, Result};
 use couloir::model::{Fitted, RobustFit};
-use couloir::run::{Algorithm, Flow, TracePoint, WallClock, write_atomically};
+use couloir::run::{Cancel, Status, WallClock, remove_stale, write_atomically};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -41,25 +43,37 @@ pub struct Options {
     tau: Option<f64>,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    keeping: Keeping,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   couloir data generate --rows 2000 --features 5000 --classes 8 -o text.svm
   couloir fit text.svm -o text.safetensors
-  couloir fit news20.scale --tau 100 --tol 1e-3 --json --trace trace.jsonl";
+  couloir fit news20.scale --tau 100 --tol 1e-3 --json --trace trace.jsonl
+  couloir fit news20.scale --tol 1e-4 --checkpoint news20.checkpoint   # ended by Ctrl-C, goes on with
+  couloir fit news20.scale --tol 1e-4 --resume news20.checkpoint";
 
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
-    let fit = options.settings.fit(options.tau)?;
+    let plan = options.keeping.plan()?;
     let source = Source::find(&options.data)?;
-    let outputs =
-        [("--output", &options.output), ("--trace", &options.trace), ("--report", &options.report)];
+    let outputs = [
+        ("--output", options.output.as_deref()),
+        ("--trace", options.trace.as_deref()),
+        ("--report", options.report.as_deref()),
+        ("the checkpoint", options.keeping.file()),
+    ];
     let mut paths = vec![("the data", source.name())];
-    paths.extend(outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))));
+    paths.extend(outputs.iter().filter_map(|(name, path)| Some((*name, (*path)?))));
     for (_, path) in &paths[1..] {
         check_output(path)?;
     }
     check_distinct(&paths)?;
+    let written: Vec<PathBuf> = paths[1..].iter().map(|(_, path)| path.to_path_buf()).collect();
+    written.iter().for_each(|path| remove_stale(path));
+    let fit = options.settings.fit(options.tau)?.checkpoints(plan);
+    let fit = fit.cancel(Some(listen(First::Asks, written)));
     on_threads(options.settings.threads, || {
         let (report, fitted) = fit_source(options, &fit, &source)?;
         if let Some(path) = &options.trace {
@@ -70,8 +84,23 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         } else {
             summarise(&report, out)?;
         }
-        Ok(())
+        match fitted.outcome().status {
+            Status::Cancelled => Err(Interrupted::now(what_is_left(options))),
+            _ => Ok(()),
+        }
     })
+}
+
+/// What an interrupted fit leaves.
+fn what_is_left(options: &Options) -> String {
+    let model = match &options.output {
+        Some(_) => "the model is the best point so far, with its certificate",
+        None => "the certificate is that of the best point so far",
+    };
+    match options.keeping.file() {
+        Some(file) => format!("{model}; --resume {} goes on", file.display()),
+        None => format!("{model}; with --checkpoint one could go on"),
+    }
 }
 
 fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Report, Fitted)> {
@@ -85,14 +114,16 @@ fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Re
     progress.doing("starting");
     let rows = data.take_matrix()?;
     let labels = std::mem::take(&mut data.labels);
+    if fit.cancel.as_ref().is_some_and(Cancel::is_raised) {
+        return Err(Interrupted::now("nothing was begun, and nothing written"));
+    }
     let scale = fit.scaling.factor(n);
-    let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
-        progress.at(point, scale);
-        Flow::Continue
-    };
-    let fitted = fit
-        .run(rows, labels, h, &WallClock::start(), &mut watch)
-        .with_context(|| format!("{}", file.display()))?;
+    let mut watch = Watch { progress: &mut progress, scale };
+    let fitted =
+        fit.run(rows, labels, h, &WallClock::start(), &mut watch).map_err(|error| match error {
+            couloir::Error::Checkpoint { .. } => error.into(),
+            _ => anyhow::Error::new(error).context(format!("{}", file.display())),
+        })?;
     if let Some(trouble) = &fitted.outcome().trouble {
         warn(&format!("{}: {trouble}; the best certified point is kept", file.display()));
     }

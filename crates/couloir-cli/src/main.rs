@@ -9,6 +9,8 @@ mod failure;
 mod files;
 mod fit;
 mod fit_page;
+mod interrupt;
+mod keeping;
 mod path;
 mod predict;
 mod progress;

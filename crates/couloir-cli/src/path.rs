@@ -2,6 +2,7 @@
 
 use crate::evaluate::Scores;
 use crate::files::{Source, check_distinct, check_output, on_threads};
+use crate::interrupt::{First, Interrupted, listen};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::settings::{Settings, names};
@@ -12,7 +13,7 @@ use couloir::model::{
     Criterion, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
     stratified_split,
 };
-use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
+use couloir::run::{Algorithm, Cancel, Flow, TracePoint, WallClock, remove_stale};
 use couloir_data::Dataset;
 use serde::Serialize;
 use std::io::Write;
@@ -152,7 +153,9 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     if let Some(path) = &options.output {
         check_output(path)?;
         check_distinct(&[("the data", source.name()), ("--output", path)])?;
+        remove_stale(path);
     }
+    let fit = fit.cancel(Some(listen(First::Asks, options.output.iter().cloned().collect())));
     on_threads(options.settings.threads, || {
         let summary = follow(options, &fit, &source)?;
         if options.json {
@@ -200,6 +203,11 @@ fn follow(options: &Options, fit: &RobustFit, source: &Source) -> Result<Summary
         .by(by)
         .run(train, &held_back, classes, &WallClock::start(), &mut watch)
         .with_context(at)?;
+    let cancelled = || match fit.cancel.as_ref().is_some_and(Cancel::is_raised) {
+        true => Err(Interrupted::now("no radius was chosen, and nothing written")),
+        false => Ok(()),
+    };
+    cancelled()?;
     let refit = match &options.output {
         None => None,
         Some(output) => {
@@ -214,6 +222,7 @@ fn follow(options: &Options, fit: &RobustFit, source: &Source) -> Result<Summary
                     &mut watch,
                 )
                 .with_context(at)?;
+            cancelled()?;
             fitted.classifier(labels.clone())?.save(output)?;
             Some(Report::new(file, Some(output), d, entries, &fitted))
         }

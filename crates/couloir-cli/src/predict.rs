@@ -1,10 +1,12 @@
 //! `couloir predict`: the label, or the probabilities, of every row.
 
 use crate::files::{Source, check_distinct, check_output, on_threads, write_result};
+use crate::interrupt::{First, listen};
 use crate::trained::Inputs;
 use anyhow::{Context, Result};
 use couloir::linalg::SparseMatrix;
 use couloir::model::Classifier;
+use couloir::run::remove_stale;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -36,7 +38,9 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
             ("the data", source.name()),
             ("--output", path),
         ])?;
+        remove_stale(path);
     }
+    listen(First::Quits, output.iter().cloned().collect());
     on_threads(inputs.threads, || {
         let model = inputs.load()?;
         let rows = inputs.rows(&source, &model)?;

@@ -4,6 +4,7 @@ use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Result, check_len};
 use crate::linalg::dot;
 use crate::problem::{Oracles, PointX, SaddleProblem};
+use crate::run::Archive;
 
 /// A certified pair: `max_y' f(x, y') <= upper` and `min_x' f(x', y) >= lower`, so the primal-dual gap
 /// of the pair is at most `gap`.
@@ -54,6 +55,15 @@ impl Certificate {
         let (gap_x, gap_y) = (value - lower, upper.max(lower) - value);
         Certificate { gap: gap_x + gap_y, gap_x, gap_y, upper, lower, confidence }
     }
+
+    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("gap", &mut self.gap)?;
+        archive.number("gap_x", &mut self.gap_x)?;
+        archive.number("gap_y", &mut self.gap_y)?;
+        archive.number("upper", &mut self.upper)?;
+        archive.number("lower", &mut self.lower)?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))
+    }
 }
 
 /// Bounds that a theorem gives at the current iteration (infinite where it gives none).
@@ -68,6 +78,11 @@ pub struct Bounds {
 impl Bounds {
     /// Nothing is known.
     pub const NONE: Bounds = Bounds { schedule: f64::INFINITY, minorant: f64::INFINITY };
+
+    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("schedule", &mut self.schedule)?;
+        archive.number("minorant", &mut self.minorant)
+    }
 }
 
 /// Buffers for [`fw_gap`].

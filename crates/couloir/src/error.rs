@@ -1,5 +1,7 @@
 //! What can go wrong, with the values that went wrong.
 
+use crate::run::CheckpointError;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Which of the two blocks of variables a message speaks of.
@@ -110,6 +112,14 @@ pub enum Error {
         widest: usize,
         /// What the classifier knows.
         features: usize,
+    },
+    /// A checkpoint that cannot be written, read or gone on from.
+    #[error("{}: {error}", file.display())]
+    Checkpoint {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        error: CheckpointError,
     },
     /// A decomposition or an iteration inside an oracle failed.
     #[error("numerical trouble in {what}: {why}")]

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::problem::Population;
+use crate::run::Archive;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -35,7 +36,7 @@ impl Streams {
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         seed[8..16].copy_from_slice(&hash.to_le_bytes());
         seed[16..24].copy_from_slice(&(self.seed ^ hash.rotate_left(32)).to_le_bytes());
-        Stream { rng: Pcg64::from_seed(seed) }
+        Stream { rng: Pcg64::from_seed(seed), drawn: 0 }
     }
 }
 
@@ -43,12 +44,33 @@ impl Streams {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     rng: Pcg64,
+    /// Words drawn so far.
+    drawn: u64,
 }
 
 impl Stream {
     /// A random 64-bit word.
     pub fn word(&mut self) -> u64 {
+        self.drawn += 1;
         self.rng.next_u64()
+    }
+
+    /// Words drawn so far.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// Moves the stream, forth or back, to where so many words have been drawn.
+    pub(crate) fn move_to(&mut self, drawn: u64) {
+        self.rng.advance(u128::from(drawn).wrapping_sub(self.drawn.into()));
+        self.drawn = drawn;
+    }
+
+    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let mut drawn = self.drawn;
+        archive.count("drawn", &mut drawn)?;
+        self.move_to(drawn);
+        Ok(())
     }
 
     /// A number below `n`, each as likely (Lemire's multiplication with rejection).

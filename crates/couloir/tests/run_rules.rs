@@ -82,7 +82,7 @@ fn each_rule_ends_the_run_with_its_own_status() {
 
     let mut cancel = rules();
     let flag = Arc::new(AtomicBool::new(true));
-    cancel.cancel = Some(flag.clone());
+    cancel.cancel = Some(flag.clone().into());
     let outcome = solve(cancel.clone(), &NoClock, Method::certified()).outcome;
     assert_eq!((outcome.status, outcome.iterations), (Status::Cancelled, 0));
     assert!(outcome.certificate.gap.is_finite(), "even a cancelled run has a certificate");

@@ -17,6 +17,9 @@ const VIEWS: [&str; 4] = ["summary.json", "figure.svg", "figure.png", "report.ht
 /// Results with damaged lines, as they were before they were written again without them.
 const DAMAGED: &str = "results.damaged.jsonl";
 
+/// The run under way.
+const CHECKPOINT: &str = "run.checkpoint";
+
 /// The folder of a comparison.
 pub struct Folder {
     path: PathBuf,
@@ -31,6 +34,22 @@ impl Folder {
 
     fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The state of the run under way.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.file(CHECKPOINT)
+    }
+
+    /// Everything that may be written.
+    pub fn outputs(&self) -> Vec<PathBuf> {
+        [RESULTS, DAMAGED, CHECKPOINT].iter().chain(&VIEWS).map(|name| self.file(name)).collect()
+    }
+
+    /// The run under way is over.
+    pub fn forget_checkpoint(&self) {
+        // one that stays is of another run than the next, and refused
+        let _ = std::fs::remove_file(self.checkpoint());
     }
 
     /// Makes the folder ready: results so far where they are to be continued, else none.

@@ -1,18 +1,20 @@
 //! Runs of methods on one data set, all measured in the same way.
 
+use super::watch::Watch;
+use crate::failure::warn;
 use crate::progress::Progress;
-use crate::values::show;
 use anyhow::Result;
 use couloir::certificate::FwGap;
 use couloir::domain::{Domain, NuclearBall};
 use couloir::model::{RobustFit, RobustMulticlass, Start};
-use couloir::run::{Algorithm, Clock, Flow, StopRules, TracePoint, WallClock};
+use couloir::run::{
+    Algorithm, Cancel, Checkpoints, Clock, Flow, Status, StopRules, TracePoint, WallClock,
+};
 use couloir::solver::{PAPER_GRID, search_steps};
 use couloir::{Certificate, Error, Method, Solve};
 use couloir_data::Dataset;
-use couloir_report::results::{
-    DataFacts, Point, Results, Run, RunEnd, RunKey, Search, Trial, finite,
-};
+use couloir_report::results::{DataFacts, Results, Run, RunEnd, RunKey, Search, Trial, finite};
+use std::path::Path;
 
 /// The share of the budget that each candidate of a search for steps has.
 const SEARCH_SHARE: f64 = 0.1;
@@ -30,10 +32,12 @@ pub struct Problem {
     start: Vec<f64>,
     budget: f64,
     seed: u64,
+    cancel: Cancel,
 }
 
 impl Problem {
     pub fn new(name: &str, mut data: Dataset, fit: &RobustFit, budget: f64) -> Result<Self> {
+        let cancel = fit.cancel.clone().unwrap_or_default();
         let (d, classes, entries) = (data.features, data.classes.len(), data.nonzeros());
         let rows = data.take_matrix()?;
         let model = fit.model(rows, std::mem::take(&mut data.labels), classes)?;
@@ -52,18 +56,30 @@ impl Problem {
             Start::Vertex => (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect(),
             _ => vec![1.0 / n as f64; n],
         };
-        Ok(Problem { facts, x_set, model, start, budget, seed: fit.seed })
+        Ok(Problem { facts, x_set, model, start, budget, seed: fit.seed, cancel })
     }
 
     pub fn facts(&self) -> &DataFacts {
         &self.facts
     }
 
+    /// The FW-gap on this problem, and its value at the common start.
+    pub fn fw_gap(&self) -> couloir::Result<(FwGap<'_>, Certificate)> {
+        let mut fw_gap = FwGap::new(&self.model, &self.x_set, self.model.y_set())?;
+        let first = fw_gap.at(&vec![0.0; self.x_set.dim()], &self.start)?;
+        Ok((fw_gap, first))
+    }
+
+    /// Seconds that each run has.
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
     /// The method on this problem from the common start, for these seconds.
     fn solve(&self, method: Method, seconds: f64) -> Solve<'_> {
         let mut rules = StopRules::default();
         (rules.relative_gap, rules.iterations) = (None, Some(MANY));
-        rules.seconds = Some(seconds);
+        (rules.seconds, rules.cancel) = (Some(seconds), Some(self.cancel.clone()));
         if let Method::Svre(settings) = &method {
             let epoch = (self.facts.n as u64).div_ceil(settings.batch.max(1));
             rules.evaluate_every = epoch.div_ceil(LOOKS);
@@ -117,39 +133,51 @@ impl Problem {
         }))
     }
 
-    /// Runs a method until its time is up. A method that runs into numerical trouble has its run end there.
+    /// Runs a method until its time is up, or goes on with the run that `checkpoint` is of; none where the run is
+    /// interrupted, and then all of it is in the checkpoint. A method that runs into numerical trouble has its run end
+    /// there.
     pub fn run(
         &self,
-        method: Method,
-        key: RunKey,
+        method: &Method,
+        key: &RunKey,
+        checkpoint: &Path,
         progress: &mut Progress,
         title: &str,
-    ) -> Result<Run> {
-        let seed = self.seed + key.repeat;
-        let steps = steps_of(&method);
-        let solve = self.solve(method.clone().with_seed(seed), self.budget);
-        let mut look = Look::new(self, &method)?;
-        let mut points: Vec<Point> = Vec::new();
-        let mut trouble = None;
-        let budget = self.budget;
-        let mut watch = |point: &TracePoint, state: &dyn Algorithm| {
-            match look.at(point, state) {
-                Ok(gap) => points.push(record(&key, point, &gap)),
-                Err(error) => {
-                    trouble = Some(error);
-                    return Flow::Stop;
-                }
+    ) -> Result<Option<Run>> {
+        let mut plan = Checkpoints::to(checkpoint);
+        if checkpoint.exists() {
+            plan = Checkpoints::resume(checkpoint);
+        }
+        let resumes = plan.resume.is_some();
+        match self.attempt(method, key, plan, progress, title) {
+            Err(Error::Checkpoint { error, file }) if resumes => {
+                warn(&format!("{}: {error}; the run begins anew", file.display()));
+                let plan = Checkpoints::to(checkpoint);
+                Ok(self.attempt(method, key, plan, progress, title)?)
             }
-            progress.show(|| {
-                let gap = show(look.best.gap);
-                format!("{title}: {:.1} of {budget} s, FW-gap {gap}", point.seconds)
-            });
-            Flow::Continue
-        };
+            done => Ok(done?),
+        }
+    }
+
+    fn attempt(
+        &self,
+        method: &Method,
+        key: &RunKey,
+        plan: Checkpoints,
+        progress: &mut Progress,
+        title: &str,
+    ) -> couloir::Result<Option<Run>> {
+        let seed = self.seed + key.repeat;
+        let solve = self.solve(method.clone().with_seed(seed), self.budget).checkpoints(plan);
+        let mut watch = Watch::new(self, method, key, progress, title)?;
         let outcome = solve.run_with(&WallClock::start(), &mut watch);
+        let Watch { points, trouble, .. } = watch;
         let (status, certificate, facts) = match (outcome, trouble) {
             (Ok(solution), None) => {
                 let outcome = solution.outcome;
+                if outcome.status == Status::Cancelled {
+                    return Ok(None);
+                }
                 let status = match &outcome.trouble {
                     Some(error) => trouble_at(error),
                     None => outcome.status.to_string(),
@@ -162,11 +190,11 @@ impl Problem {
             }
         };
         let end = RunEnd {
-            run: key,
+            run: key.clone(),
             status,
             seed,
             points: points.len(),
-            steps,
+            steps: steps_of(method),
             upper: finite(certificate.upper),
             lower: finite(certificate.lower),
             facts: (facts.iter())
@@ -174,7 +202,7 @@ impl Problem {
                 .map(|fact| (fact.name.to_owned(), fact.value))
                 .collect(),
         };
-        Ok(Run { end, points })
+        Ok(Some(Run { end, points }))
     }
 }
 
@@ -188,58 +216,5 @@ fn steps_of(method: &Method) -> Option<(f64, f64)> {
         Method::Svre(settings) => settings.step_x.zip(settings.step_y),
         Method::Extragradient(settings) => settings.step_x.zip(settings.step_y),
         _ => None,
-    }
-}
-
-/// Measures the FW-gap, the same for every method.
-struct Look<'a> {
-    fw_gap: FwGap<'a>,
-    /// Whether the certificate of the method is another.
-    measures: bool,
-    /// The best so far, from the common start on: a method may know a better pair before its first iteration.
-    best: Certificate,
-}
-
-impl<'a> Look<'a> {
-    fn new(problem: &'a Problem, method: &Method) -> Result<Self> {
-        let mut fw_gap = FwGap::new(&problem.model, &problem.x_set, problem.model.y_set())?;
-        let best = fw_gap.at(&vec![0.0; problem.x_set.dim()], &problem.start)?;
-        let measures = matches!(method, Method::Certified(_) | Method::Mpscgs(_));
-        Ok(Look { fw_gap, measures, best })
-    }
-
-    fn at(&mut self, point: &TracePoint, state: &dyn Algorithm) -> couloir::Result<Certificate> {
-        if point.iteration == 0 {
-            return Ok(self.best);
-        }
-        let now = if self.measures {
-            let (x, y) = state.best();
-            self.fw_gap.at(x, y)?
-        } else {
-            point.certificate
-        };
-        if now.gap < self.best.gap {
-            self.best = now;
-        }
-        Ok(self.best)
-    }
-}
-
-fn record(key: &RunKey, point: &TracePoint, gap: &Certificate) -> Point {
-    let ledger = &point.ledger;
-    Point {
-        run: key.clone(),
-        iteration: point.iteration,
-        seconds: point.seconds,
-        certified_gap: finite(point.certificate.gap),
-        gap: finite(gap.gap),
-        gap_x: finite(gap.gap_x),
-        gap_y: finite(gap.gap_y),
-        bound: finite(point.bounds.schedule.min(point.bounds.minorant)),
-        gradients: ledger.method.grad_x,
-        certificate_gradients: ledger.certificate.grad_x,
-        component_gradients: ledger.method.component_grads,
-        lo_calls: ledger.method.lo(),
-        passes: ledger.method.passes,
     }
 }

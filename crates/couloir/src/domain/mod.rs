@@ -31,6 +31,7 @@ pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
 
 use crate::error::{Error, Result};
+use crate::run::Archive;
 use crate::sliding::{SlideReport, SlideTask, Sliding};
 
 /// On what a reported minimum rests.
@@ -62,6 +63,22 @@ impl Confidence {
                 Probabilistic { failure: (a + b).min(1.0) }
             }
         }
+    }
+
+    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let (mut kind, mut failure) = match *self {
+            Confidence::Exact => (0, 0.0),
+            Confidence::AsGiven => (1, 0.0),
+            Confidence::Probabilistic { failure } => (2, failure),
+        };
+        archive.count("kind", &mut kind)?;
+        archive.number("failure", &mut failure)?;
+        *self = match kind {
+            0 => Confidence::Exact,
+            1 => Confidence::AsGiven,
+            _ => Confidence::Probabilistic { failure },
+        };
+        Ok(())
     }
 }
 
@@ -212,5 +229,15 @@ pub trait Oracle: Send {
     /// Which way [`slide`](Oracle::slide) takes, for reports.
     fn sliding(&self) -> Sliding {
         Sliding::Plain
+    }
+
+    /// Saves or loads what the oracle remembers from call to call, such as a warm start, for checkpoints. Scratch
+    /// memory is not worth it: most oracles remember nothing.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let _ = archive;
+        Ok(())
     }
 }

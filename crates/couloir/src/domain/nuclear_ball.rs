@@ -9,6 +9,7 @@ use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
 use crate::linalg::spectral::{SAFE_SQUARES, SymmetricEigen, Thin, max_abs, safe_factor, trace};
 use crate::linalg::{gradient_step, norm, scale};
+use crate::run::Archive;
 use crate::sliding::compressed::Compressed;
 use crate::sliding::{Cndg, SlideReport, SlideTask, Sliding, cndg};
 
@@ -342,6 +343,13 @@ impl Oracle for NuclearOracle<'_> {
     fn sliding(&self) -> Sliding {
         if self.set.compresses() { Sliding::Compressed } else { Sliding::Plain }
     }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        match &mut self.finder {
+            PairFinder::Gram(finder) => finder.state(archive),
+            PairFinder::Lanczos(finder) => finder.state(archive),
+        }
+    }
 }
 
 /// The top singular pair from the Gram matrix of the smaller side.
@@ -480,6 +488,17 @@ impl GramFinder {
         found.map(Some)
     }
 
+    /// The Gram matrix of the last mixture, where there is one.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("length", &mut self.length)?;
+        if !(self.length > 0.0) {
+            return Ok(());
+        }
+        let h = self.thin.short();
+        self.blocks[0].resize(h * h, 0.0);
+        archive.numbers("mixture", &mut self.blocks[0])
+    }
+
     /// From the Gram matrix of `g`, which is the matrix asked about times `factor`.
     fn finish(&mut self, g: &[f64], factor: f64, radius: f64, p: &mut [f64]) -> Result<LinearMin> {
         let h = self.thin.short();
@@ -513,6 +532,8 @@ struct LanczosFinder {
     settings: LanczosSettings,
     lanczos: Lanczos,
     rng: Pcg64,
+    /// Start vectors drawn so far.
+    draws: u64,
     start: Vec<f64>,
     /// The last answer; zero before there is one.
     u: Vec<f64>,
@@ -527,6 +548,7 @@ impl LanczosFinder {
             settings: settings.clone(),
             lanczos: Lanczos::new(h, settings.max_steps),
             rng: Pcg64::seed_from_u64(settings.seed),
+            draws: 0,
             start: vec![0.0; h],
             u: vec![0.0; h],
             w: vec![0.0; d],
@@ -540,6 +562,7 @@ impl LanczosFinder {
     /// deviation `delta / sqrt(n)` around `<w, u_1>`, and no interval of width `2 s` is likelier than
     /// the one around its mean (Anderson), so `P(|<b, u_1>| <= s) <= sqrt(2/pi) s sqrt(n) / delta`.
     fn draw_start(&mut self) -> f64 {
+        self.draws += 1;
         let warm = self.u.iter().any(|v| *v != 0.0);
         let delta = if warm { RANDOM_PART } else { 1.0 };
         let deviation = delta / (self.start.len() as f64).sqrt();
@@ -550,6 +573,17 @@ impl LanczosFinder {
         scale(1.0 / length, &mut self.start);
         let s = self.settings.failure * deviation * (std::f64::consts::FRAC_PI_2).sqrt();
         (s / length).min(1.0)
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let before = self.draws;
+        archive.count("draws", &mut self.draws)?;
+        archive.numbers("u", &mut self.u)?;
+        // a start vector takes two words for each entry
+        let words = 2 * self.start.len() as u128;
+        let more = u128::from(self.draws).wrapping_sub(before.into()).wrapping_mul(words);
+        self.rng.advance(more);
+        Ok(())
     }
 
     fn minimise(&mut self, g: &[f64], radius: f64, p: &mut [f64]) -> Result<LinearMin> {

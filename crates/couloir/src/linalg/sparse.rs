@@ -2,6 +2,7 @@
 //! over outputs, so they give the same bits on any number of threads.
 
 use crate::error::{Error, Result, check_finite, check_len};
+use crate::run::{Digest, Fingerprint};
 use rayon::prelude::*;
 
 /// Outputs that one task computes.
@@ -196,6 +197,19 @@ impl SparseMatrix {
     #[must_use]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         self.rows.line(i)
+    }
+
+    /// Notes the size and a digest of all entries.
+    pub(crate) fn fingerprint(&self, print: &mut Fingerprint) {
+        let mut digest = Digest::default();
+        let starts: Vec<u32> = self.rows.starts.iter().map(|&start| start as u32).collect();
+        digest.indices(&starts);
+        digest.indices(&self.rows.indices);
+        digest.numbers(&self.rows.values);
+        print.note("number of rows", self.rows());
+        print.note("number of features", self.columns());
+        print.note("number of entries", self.rows.indices.len());
+        print.note("entries (SHA-256)", digest.name());
     }
 
     /// `out = A x`.

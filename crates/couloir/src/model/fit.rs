@@ -4,7 +4,7 @@ use super::{Classifier, RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::{SparseMatrix, norm};
 use crate::problem::{Counter, SaddleProblem, Seen};
-use crate::run::{Clock, Observer, Outcome, StopRules};
+use crate::run::{Cancel, Checkpoints, Clock, Observer, Outcome, StopRules};
 use crate::solver::{Method, Solution, Solve};
 use std::collections::BTreeMap;
 
@@ -134,6 +134,10 @@ pub struct RobustFit {
     pub max_iters: Option<u64>,
     /// The seed of methods that sample.
     pub seed: u64,
+    /// Stop when this is raised, with the best point so far.
+    pub cancel: Option<Cancel>,
+    /// Checkpoints to keep, and one to go on from.
+    pub checkpoints: Checkpoints,
 }
 
 impl Default for RobustFit {
@@ -151,6 +155,8 @@ impl Default for RobustFit {
             max_grads: None,
             max_iters: Some(10_000),
             seed: 0,
+            cancel: None,
+            checkpoints: Checkpoints::default(),
         }
     }
 }
@@ -230,6 +236,21 @@ impl RobustFit {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// The fit that ends when this is raised.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Option<Cancel>) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The fit with these checkpoints. One can go on from a checkpoint with another tolerance and other limits; data
+    /// and all other settings must be the same.
+    #[must_use]
+    pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = checkpoints;
         self
     }
 
@@ -346,7 +367,8 @@ impl RobustFit {
         let x_set = model.x_set()?;
         let mut solve = Solve::new(&model, &x_set, model.y_set())
             .method(self.method.clone().with_seed(self.seed))
-            .rules(self.rules(&model));
+            .rules(self.rules(&model))
+            .checkpoints(self.checkpoints.clone());
         if let Some(x) = from.x {
             solve = solve.start_x(x);
         }
@@ -371,6 +393,7 @@ impl RobustFit {
             relative_gap: None,
             seconds: self.max_seconds,
             iterations: self.max_iters,
+            cancel: self.cancel.clone(),
             ..StopRules::default()
         };
         rules.limits.extend(self.max_grads.map(|grads| (Counter::GradX, grads)));

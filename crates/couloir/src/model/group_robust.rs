@@ -5,6 +5,7 @@ use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
 use crate::random::Streams;
+use crate::run::{Digest, Fingerprint};
 use rayon::prelude::*;
 
 /// ```text
@@ -261,6 +262,15 @@ impl SaddleProblem for GroupRobust {
 
     fn constants(&self) -> BlockConstants {
         BlockConstants::all(self.bounds.lxx, self.bounds.lxy, self.mu, self.mu)
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        print.note("mu", self.mu);
+        self.rows.fingerprint(print);
+        let mut digest = Digest::default();
+        digest.numbers(&self.labels);
+        digest.indices(&self.groups);
+        print.note("labels and groups (SHA-256)", digest.name());
     }
 
     fn sampled(&self) -> Option<&dyn Sampled> {

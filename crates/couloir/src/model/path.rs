@@ -5,7 +5,7 @@ use super::{Measures, RobustFit};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::random::Streams;
-use crate::run::{Clock, Observer, Status};
+use crate::run::{Checkpoints, Clock, Observer, Status};
 
 /// Rows and their labels, numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,7 +201,8 @@ impl RobustPath {
     }
 
     /// Fits with every radius on the rows `train` and measures on `held_back`. Each fit starts from the solution
-    /// before it, which lies in every larger ball. The observer hears of all of them.
+    /// before it, which lies in every larger ball. The observer hears of all of them. A path that is cancelled ends with
+    /// the radius under way.
     ///
     /// # Errors
     /// Radii that do not increase, and as [`RobustFit::run`] and [`Classifier::measures`](super::Classifier::measures).
@@ -219,7 +220,8 @@ impl RobustPath {
             return Err(Error::Setting { name: "taus", why });
         };
         let names: Vec<String> = (0..classes).map(|j| j.to_string()).collect();
-        let fit = self.fit.clone().tau(Some(first));
+        // one file cannot hold the states of several fits
+        let fit = self.fit.clone().tau(Some(first)).checkpoints(Checkpoints::default());
         let mut model = fit.model(train.rows, train.labels, classes)?;
         let mut warm = Warm::default();
         let mut steps: Vec<PathStep> = Vec::new();
@@ -243,7 +245,11 @@ impl RobustPath {
             if best.is_none_or(|best| self.by.merit(&step.measures) > best) {
                 chosen = steps.len();
             }
+            let cancelled = step.status == Status::Cancelled;
             steps.push(step);
+            if cancelled {
+                break;
+            }
             let solution;
             (model, solution) = fitted.into_parts();
             warm = Warm { x: Some(solution.x), y: Some(solution.y) };

@@ -6,6 +6,7 @@ use crate::linalg::{
     Layout, Rows, ScoreOperator, SparseMatrix, bend, dot, norm, norm_squared, softmax_losses,
 };
 use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
+use crate::run::{Digest, Fingerprint};
 use crate::scratch::Pool;
 use crate::sliding::pairwise::accurate_sum;
 use rayon::prelude::*;
@@ -619,6 +620,22 @@ impl SaddleProblem for RobustMulticlass {
         let lxx = 0.5 * self.weight * longest * longest * repeated;
         let lxy = self.weight * std::f64::consts::SQRT_2 * self.singular() * repeated.sqrt();
         BlockConstants::all(lxx, lxy, mu, mu)
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let RobustSettings { scaling, lambda_n, tau, intercept, layout } = self.settings;
+        let rows = self.operator.matrix();
+        print.note("tau", tau);
+        print.note("lambda n", lambda_n);
+        print.note("objective", scaling);
+        print.note_maybe("intercept", intercept);
+        print.note("layout", format!("{layout:?}"));
+        print.note("number of classes", self.classes());
+        rows.fingerprint(print);
+        let mut digest = Digest::default();
+        digest.indices(&self.labels);
+        digest.indices(&self.order);
+        print.note("labels and features (SHA-256)", digest.name());
     }
 
     fn sampled(&self) -> Option<&dyn Sampled> {

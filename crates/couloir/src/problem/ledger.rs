@@ -1,5 +1,7 @@
 //! The ledger of oracle calls.
 
+use crate::error::Result;
+use crate::run::Archive;
 use std::fmt;
 
 /// Counts of oracle calls.
@@ -134,6 +136,22 @@ impl OracleCounts {
         }
     }
 
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.count("value", &mut self.value)?;
+        archive.count("grad_x", &mut self.grad_x)?;
+        archive.count("grad_image", &mut self.grad_image)?;
+        archive.count("grad_y", &mut self.grad_y)?;
+        archive.count("best_response", &mut self.best_response)?;
+        archive.count("component_grads", &mut self.component_grads)?;
+        archive.count("lo_x", &mut self.lo_x)?;
+        archive.count("lo_y", &mut self.lo_y)?;
+        archive.count("prox_x", &mut self.prox_x)?;
+        archive.count("prox_y", &mut self.prox_y)?;
+        archive.count("images", &mut self.images)?;
+        archive.count("operator_products", &mut self.operator_products)?;
+        archive.number("passes", &mut self.passes)
+    }
+
     /// Linear minimisations over both sets.
     #[must_use]
     pub fn lo(&self) -> u64 {
@@ -170,4 +188,11 @@ pub struct Ledger {
     pub method: OracleCounts,
     /// What was asked for only to certify.
     pub certificate: OracleCounts,
+}
+
+impl Ledger {
+    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("method", |archive| self.method.state(archive))?;
+        archive.nested("certificate", |archive| self.certificate.state(archive))
+    }
 }

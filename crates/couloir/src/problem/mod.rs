@@ -22,6 +22,8 @@ pub(crate) use oracles::{Held, Imaged, Oracles, PointX};
 pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
 pub use sampled::{BatchProblem, Population, Sampled};
 
+use crate::run::Fingerprint;
+
 /// What a problem sees of a point `x`.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
@@ -127,6 +129,12 @@ pub trait SaddleProblem: Send + Sync {
     /// The constants that are known.
     fn constants(&self) -> BlockConstants {
         BlockConstants::default()
+    }
+
+    /// Notes what tells this problem from others like it (a digest of its data, its settings), so that a run on one is not
+    /// gone on with on another. A run notes the sets, the method, the start points and the value there in any case.
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let _ = print;
     }
 
     /// The problem as a mean over components or samples, where it is one.

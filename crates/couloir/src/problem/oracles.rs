@@ -4,6 +4,7 @@
 use super::{Ledger, Measured, OracleCounts, Population, SaddleProblem, Sampled, Seen};
 use crate::domain::{Domain, LinearMin, MixTask, Mixture, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::run::Archive;
 use crate::sliding::{SlideReport, SlideTask};
 
 /// Whose purse pays for a call.
@@ -58,6 +59,11 @@ impl Imaged {
     /// Room for a point like this one: zeros, whose memory is not touched before it is used.
     pub fn room_for(point: &PointX) -> Self {
         Imaged { x: vec![0.0; point.x.len()], image: vec![0.0; point.image.len()] }
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.numbers("x", &mut self.x)?;
+        archive.numbers("image", &mut self.image)
     }
 }
 
@@ -121,6 +127,30 @@ impl<'a> Oracles<'a> {
             Account::Method => &mut self.ledger.method,
             Account::Certificate => &mut self.ledger.certificate,
         }
+    }
+
+    /// The ledger and what the sets' oracles remember.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("ledger", |archive| self.ledger.state(archive))?;
+        archive.nested("x_set", |archive| self.x.state(archive))?;
+        archive.nested("y_set", |archive| self.y.state(archive))
+    }
+
+    /// A point; what was prepared from its image is prepared anew, which gives the same bits.
+    pub fn point_state(
+        &self,
+        archive: &mut Archive<'_>,
+        name: &'static str,
+        point: &mut PointX,
+    ) -> Result<()> {
+        archive.nested(name, |archive| {
+            archive.numbers("x", &mut point.x)?;
+            archive.numbers("image", &mut point.image)
+        })?;
+        if archive.is_loading() {
+            self.prepare(point);
+        }
+        Ok(())
     }
 
     /// Runs `work` on the certificate's account.

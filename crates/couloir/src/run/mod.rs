@@ -1,17 +1,25 @@
 //! The one run loop: stopping rules, status, trace and observers, for every solver.
 
 mod atomic;
+mod checkpoint;
 mod clock;
+mod journal;
 mod stop;
 
 pub use atomic::write_atomically;
+pub use checkpoint::{
+    Archive, CheckpointError, Checkpoints, Difference, Digest, Fingerprint, remove_stale,
+    remove_unfinished,
+};
 pub use clock::{Clock, NoClock, WallClock};
+use journal::Journal;
 pub(crate) use stop::Stall;
-pub use stop::{Status, StopRules};
+pub use stop::{Cancel, Status, StopRules};
 
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
 use crate::problem::Ledger;
+use checkpoint::Keeper;
 
 /// How one iteration of a solver ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +75,13 @@ pub trait Algorithm {
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }
+
+    /// Saves or loads all that decides how the run goes on, between two iterations. Loading is into a solver at its
+    /// start, made with the same problem, sets, settings and start points.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()>;
 }
 
 /// A number that a method found out by itself: an estimate of `sigma`, the `Lhat` it ended with.
@@ -107,6 +122,20 @@ pub enum Flow {
 pub trait Observer {
     /// Looks at the state.
     fn observe(&mut self, point: &TracePoint, state: &dyn Algorithm) -> Flow;
+
+    /// Hears that a checkpoint was written, or why not.
+    fn checkpointed(&mut self, written: Result<()>) {
+        let _ = written;
+    }
+
+    /// Saves or loads what the observer itself must remember when a run goes on from a checkpoint.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let _ = archive;
+        Ok(())
+    }
 }
 
 impl<F: FnMut(&TracePoint, &dyn Algorithm) -> Flow> Observer for F {
@@ -153,78 +182,61 @@ pub fn run(
     clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Outcome> {
+    let (none, nothing) = (Checkpoints::default(), Fingerprint::default());
+    run_kept(solver, rules, &none, &nothing, clock, observer)
+}
+
+/// The same with checkpoints. A run that goes on from one gives the same bits as a run that was never
+/// interrupted, but for its times; the fingerprint must be the same.
+///
+/// # Errors
+/// As [`run`], and a checkpoint to go on from that cannot be read or is of another run.
+pub fn run_kept(
+    solver: &mut dyn Algorithm,
+    rules: &StopRules,
+    checkpoints: &Checkpoints,
+    fingerprint: &Fingerprint,
+    clock: &dyn Clock,
+    observer: &mut dyn Observer,
+) -> Result<Outcome> {
     rules.check()?;
-    let mut trace: Vec<TracePoint> = Vec::new();
-    let mut seconds = 0.0;
-    let mut stall = Stall::new();
-    let mut first_gap = f64::INFINITY;
-    let mut ended: Option<Status> = None;
-    let mut trouble: Option<Error> = None;
+    let mut keeper = Keeper::new(checkpoints, fingerprint, clock)?;
+    let mut journal = Journal::new();
+    let mut resumed = keeper.resume(solver, &mut journal, observer)?;
     loop {
-        let due = solver.iterations().is_multiple_of(rules.evaluate_every);
-        if trouble.is_none() && (due || ended.is_some() || trace.is_empty()) {
-            if let Err(error) = solver.evaluate() {
-                trouble = Some(survivable(error, solver)?);
-                ended = Some(Status::NumericalTrouble);
-                continue;
-            }
-            let certificate = *solver.certificate();
-            if trace.is_empty() {
-                first_gap = certificate.gap;
-            }
-            let point = TracePoint {
-                iteration: solver.iterations(),
-                seconds,
-                certificate,
-                bounds: solver.bounds(),
-                ledger: *solver.ledger(),
-            };
-            trace.push(point);
-            stall.look(certificate.gap);
-            let stalled = rules.patience.is_some_and(|patience| stall.looks >= patience);
-            let flow = observer.observe(&point, solver);
-            ended = rules
-                .reached(certificate.gap, first_gap)
-                .or(ended)
-                .or((flow == Flow::Stop).then_some(Status::StoppedByObserver))
-                .or(stalled.then_some(Status::Stalled));
-        }
-        if ended.is_none() {
-            ended = rules.spent(solver.iterations(), seconds, solver.ledger());
-            if ended.is_some() && trace.last().map(|p| p.iteration) != Some(solver.iterations()) {
-                continue; // evaluate once more at the end
-            }
-        }
+        // a checkpoint is written after the look that was due
+        let looked = if std::mem::take(&mut resumed) {
+            Ok(journal.verdict(rules))
+        } else if journal.is_due(rules, solver.iterations()) {
+            journal.look(solver, rules, observer)
+        } else {
+            Ok(None)
+        };
+        let mut ended = match looked {
+            Ok(verdict) => verdict,
+            Err(error) => return journal.broken_off(solver, error),
+        };
+        ended =
+            ended.or_else(|| rules.spent(solver.iterations(), journal.seconds, solver.ledger()));
+        keeper.keep(solver, &mut journal, observer, ended.is_some());
         if let Some(status) = ended {
-            return Ok(Outcome {
-                status,
-                trouble,
-                certificate: *solver.certificate(),
-                bounds: solver.bounds(),
-                iterations: solver.iterations(),
-                seconds,
-                ledger: *solver.ledger(),
-                trace,
-                facts: solver.facts(),
-            });
+            // one more look at the end, of which the checkpoint knows nothing: a run that goes on will not have had it
+            let better = match journal.has_seen(solver.iterations()) {
+                true => None,
+                false => match journal.look(solver, rules, observer) {
+                    Ok(verdict) => verdict,
+                    Err(error) => return journal.broken_off(solver, error),
+                },
+            };
+            let better = better.filter(|better| better.is_solved());
+            return Ok(journal.outcome(solver, better.unwrap_or(status)));
         }
         let before = clock.seconds();
         let step = solver.step();
-        seconds += clock.seconds() - before;
-        ended = match step {
-            Ok(Step::Advanced) => None,
-            Ok(Step::NoProgress) => Some(Status::NoProgress),
-            Ok(Step::InnerBudget(block)) => Some(Status::InnerBudget(block)),
-            Err(error) => {
-                trouble = Some(survivable(error, solver)?);
-                Some(Status::NumericalTrouble)
-            }
-        };
+        journal.seconds += clock.seconds() - before;
+        match step {
+            Ok(step) => journal.last_step = step,
+            Err(error) => return journal.broken_off(solver, error),
+        }
     }
-}
-
-/// The error, if it is one after which the best pair so far is worth keeping.
-fn survivable(error: Error, solver: &dyn Algorithm) -> Result<Error> {
-    let certified = solver.certificate().gap.is_finite();
-    if error.is_numerical() && certified { Ok(error) } else { Err(error) }
 }

@@ -1,5 +1,6 @@
 //! When a run ends, and why.
 
+use super::Archive;
 use crate::error::{Block, Error, Result};
 use crate::problem::{Counter, Ledger};
 use std::sync::Arc;
@@ -61,6 +62,36 @@ impl std::fmt::Display for Status {
     }
 }
 
+/// A flag that ends a run from outside: from another thread or from what handles signals.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the run to end.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run has been asked to end.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl From<Arc<AtomicBool>> for Cancel {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Cancel(flag)
+    }
+}
+
+impl PartialEq for Cancel {
+    /// Whether both are the same flag.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// When to stop, and how often to look.
 ///
 /// Time and the cancel flag are looked at between iterations; an inner solve is never cut short but by its
@@ -78,8 +109,8 @@ pub struct StopRules {
     pub iterations: Option<u64>,
     /// Stop when an entry of the method's ledger reaches its limit.
     pub limits: Vec<(Counter, u64)>,
-    /// Stop when this flag is raised.
-    pub cancel: Option<Arc<AtomicBool>>,
+    /// Stop when this is raised.
+    pub cancel: Option<Cancel>,
     /// Stop when this many evaluations in a row have not lowered the certificate by a hundredth.
     pub patience: Option<u64>,
     /// Evaluate the certificate every this many iterations.
@@ -145,7 +176,7 @@ impl StopRules {
     }
 
     pub(super) fn spent(&self, iterations: u64, seconds: f64, ledger: &Ledger) -> Option<Status> {
-        if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if self.cancel.as_ref().is_some_and(Cancel::is_raised) {
             return Some(Status::Cancelled);
         }
         if self.iterations.is_some_and(|limit| iterations >= limit) {
@@ -179,5 +210,10 @@ impl Stall {
         } else {
             self.looks += 1;
         }
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("mark", &mut self.mark)?;
+        archive.count("looks", &mut self.looks)
     }
 }

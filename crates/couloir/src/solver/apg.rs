@@ -9,7 +9,7 @@ use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, norm};
 use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 use crate::sliding::SlideState;
 
 /// Settings of accelerated projected gradient.
@@ -312,5 +312,25 @@ impl Algorithm for Apg<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    /// `w_k`, the trial and their responses are made anew in every iteration; the first gap is known from the start.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.nested("responder", |archive| self.responder.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        archive.number("curvature", &mut self.curvature)?;
+        archive.number("last_curvature", &mut self.last_curvature)?;
+        archive.number("momentum", &mut self.momentum)?;
+        archive.flag("restarts", &mut self.restarts)?;
+        archive.number("accuracy", &mut self.accuracy)?;
+        archive.number("value", &mut self.value)?;
+        archive.number("upper", &mut self.upper)?;
+        self.oracles.point_state(archive, "x", &mut self.x)?;
+        self.oracles.point_state(archive, "before", &mut self.before)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.numbers("y_bar", &mut self.y_bar)?;
+        archive.number("y_bar_weight", &mut self.y_bar_weight)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }

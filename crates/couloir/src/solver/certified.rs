@@ -11,7 +11,7 @@ use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
 use crate::linalg::{between, dot, norm, step_products, step_toward};
 use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Fact, Stall, Step};
+use crate::run::{Algorithm, Archive, Fact, Stall, Step};
 use crate::sliding::{SlideState, SlideTask};
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
@@ -283,6 +283,24 @@ impl<'a> Certified<'a> {
         Ok(())
     }
 
+    /// Takes another problem on the same sets, of which the state is then loaded.
+    pub(super) fn make_room(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+        let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
+        self.oracles = Oracles::of(problem, x_set, y_set)?;
+        self.responder = Responder::new(&self.oracles, inner_y, self.inner_budget)?;
+        self.x = PointX::new(&*self.oracles.problem);
+        for point in [&mut self.v, &mut self.trial_v] {
+            point.image.resize(self.x.image.len(), 0.0);
+        }
+        if let Some(improver) = &mut self.improver {
+            improver.make_room(&self.x);
+        }
+        self.trial_x = PointX { x: Vec::new(), ..self.x.clone() };
+        self.z = self.trial_x.clone();
+        self.best.x = self.x.clone();
+        Ok(())
+    }
+
     /// The current `Lhat`.
     #[must_use]
     pub fn lhat(&self) -> f64 {
@@ -540,6 +558,20 @@ impl<'a> Certified<'a> {
     }
 }
 
+impl Best {
+    fn state(&mut self, archive: &mut Archive<'_>, oracles: &Oracles<'_>) -> Result<()> {
+        archive.nested("certificate", |archive| self.certificate.state(archive))?;
+        archive.number("upper", &mut self.upper)?;
+        archive.flag("x_is_current", &mut self.x_is_current)?;
+        if !self.x_is_current {
+            oracles.point_state(archive, "x", &mut self.x)?;
+        }
+        archive.number("lower", &mut self.lower)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))
+    }
+}
+
 impl Algorithm for Certified<'_> {
     fn name(&self) -> &'static str {
         "certified"
@@ -599,5 +631,30 @@ impl Algorithm for Certified<'_> {
 
     fn facts(&self) -> Vec<Fact> {
         vec![Fact { name: "Lhat", value: self.lhat }]
+    }
+
+    /// Trial points, `z`, `y` and the gradient are made anew in every iteration.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.nested("responder", |archive| self.responder.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        archive.number("lhat", &mut self.lhat)?;
+        archive.number("highest_lhat", &mut self.highest_lhat)?;
+        self.oracles.point_state(archive, "x", &mut self.x)?;
+        archive.nested("v", |archive| self.v.state(archive))?;
+        archive.numbers("y_hat", &mut self.y_hat)?;
+        archive.numbers("y_bar", &mut self.y_bar)?;
+        archive.numbers("minorant_slope", &mut self.minorant_slope)?;
+        archive.number("minorant_constant", &mut self.minorant_constant)?;
+        archive.number("charges", &mut self.charges)?;
+        archive.nested("bounds", |archive| self.bounds.state(archive))?;
+        archive.nested("best", |archive| self.best.state(archive, &self.oracles))?;
+        archive.nested("floor", |archive| self.floor.state(archive))?;
+        archive.nested("stall", |archive| self.stall.state(archive))?;
+        if let Some(improver) = &mut self.improver {
+            archive.nested("improver", |archive| improver.state(archive))?;
+        }
+        archive.nested("y_confidence", |archive| self.y_confidence.state(archive))?;
+        archive.count("next_look", &mut self.next_look)
     }
 }

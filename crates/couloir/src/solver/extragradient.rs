@@ -7,7 +7,7 @@ use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, distance_squared, dot_difference, norm};
 use crate::problem::{BlockConstants, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 
 /// Settings of the extragradient method: two steps, or none for steps found by backtracking.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -421,6 +421,24 @@ impl Algorithm for Extragradient<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    /// Between iterations there is a field at `z_k` only where the run is over.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.number("weight_x", &mut self.weight_x)?;
+        archive.number("weight_y", &mut self.weight_y)?;
+        archive.number("scale", &mut self.scale)?;
+        archive.number("measured_xx", &mut self.measured.lxx)?;
+        archive.number("measured_xy", &mut self.measured.lxy)?;
+        archive.number("measured_yy", &mut self.measured.lyy)?;
+        archive.count("k", &mut self.k)?;
+        self.oracles.point_state(archive, "x", &mut self.now.x)?;
+        archive.numbers("y", &mut self.now.y)?;
+        self.oracles.point_state(archive, "average_x", &mut self.average)?;
+        archive.numbers("average_y", &mut self.average_y)?;
+        archive.number("average_weight", &mut self.average_weight)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
 use crate::linalg::{combine_many, gram_of_differences, slopes_of_differences};
 use crate::problem::{Imaged, Oracles, PointX};
+use crate::run::Archive;
 use crate::sliding::SlideState;
 
 /// Evaluations of `max_y f` that one search may spend.
@@ -62,15 +63,34 @@ impl Improver {
 
     /// Forms the images anew for another problem, at a point of it.
     pub fn move_to(&mut self, oracles: &mut Oracles<'_>, like: &PointX) -> Result<()> {
-        for entry in &mut self.history {
-            entry.image.resize(like.image.len(), 0.0);
-        }
+        self.make_room(like);
         let unused = self.history.len() - self.filled;
         for entry in &mut self.history[unused..] {
             oracles.image(&entry.x, &mut entry.image)?;
         }
+        Ok(())
+    }
+
+    /// Makes room for images of another length.
+    pub fn make_room(&mut self, like: &PointX) {
+        for entry in &mut self.history {
+            entry.image.resize(like.image.len(), 0.0);
+        }
         self.point = PointX { x: Vec::new(), image: like.image.clone(), cache: like.cache.clone() };
         self.grad_image.resize(like.image.len(), 0.0);
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.flag("started", &mut self.started)?;
+        archive.count("wait", &mut self.wait)?;
+        archive.count("waited", &mut self.waited)?;
+        let mut filled = self.filled as u64;
+        archive.count("filled", &mut filled)?;
+        self.filled = filled.min(self.history.len() as u64) as usize;
+        let unused = self.history.len() - self.filled;
+        for entry in &mut self.history[unused..] {
+            archive.nested("history", |archive| entry.state(archive))?;
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Confidence;
 use crate::error::Result;
 use crate::problem::{Oracles, PointX};
+use crate::run::Archive;
 
 /// The best pair so far.
 pub(super) struct Incumbent {
@@ -38,5 +39,12 @@ impl Incumbent {
             self.y.copy_from_slice(y);
         }
         Ok(())
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("certificate", |archive| self.certificate.state(archive))?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        archive.numbers("x", &mut self.x)?;
+        archive.numbers("y", &mut self.y)
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::{Confidence, MixTask, Mixture};
 use crate::error::Result;
 use crate::linalg::step_toward;
 use crate::problem::Oracles;
+use crate::run::Archive;
 
 /// `f(u, y) >= constant + <slope, u>` for all `u` in X.
 #[derive(Clone, Copy)]
@@ -48,6 +49,16 @@ impl LowerBound {
             found: false,
             scratch: Vec::new(),
         }
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.numbers("slope", &mut self.slope)?;
+        archive.number("constant", &mut self.constant)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.number("value", &mut self.value)?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        archive.number("guess", &mut self.guess)?;
+        archive.flag("found", &mut self.found)
     }
 
     /// Forgets all.

@@ -3,6 +3,7 @@
 mod apg;
 mod certified;
 mod extragradient;
+mod fingerprint;
 mod improve;
 mod incumbent;
 mod lower_bound;
@@ -29,7 +30,10 @@ pub use svre::{Epoch, Svre, SvreSettings};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::problem::{Counter, Oracles, SaddleProblem};
-use crate::run::{Algorithm, Clock, Flow, NoClock, Observer, Outcome, StopRules, TracePoint, run};
+use crate::run::{
+    Algorithm, Checkpoints, Clock, Fingerprint, Flow, NoClock, Observer, Outcome, StopRules,
+    TracePoint, run_kept,
+};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -276,6 +280,7 @@ pub struct Solve<'a> {
     rules: StopRules,
     x_start: Option<Vec<f64>>,
     y_start: Option<Vec<f64>>,
+    checkpoints: Checkpoints,
 }
 
 /// The best certified pair, and how the run went.
@@ -306,6 +311,7 @@ impl<'a> Solve<'a> {
             rules: StopRules::default(),
             x_start: None,
             y_start: None,
+            checkpoints: Checkpoints::default(),
         }
     }
 
@@ -363,7 +369,7 @@ impl<'a> Solve<'a> {
     /// Stop when this flag is raised.
     #[must_use]
     pub fn cancel(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.rules.cancel = Some(flag);
+        self.rules.cancel = Some(flag.into());
         self
     }
 
@@ -385,6 +391,34 @@ impl<'a> Solve<'a> {
     #[must_use]
     pub fn start_y(mut self, y: Vec<f64>) -> Self {
         self.y_start = Some(y);
+        self
+    }
+
+    /// Keep checkpoints, or go on from one:
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().expect("a folder");
+    /// # let file = folder.path().join("run.checkpoint");
+    /// use couloir::Solve;
+    /// use couloir::domain::{L2Ball, Simplex};
+    /// use couloir::problem::QuadraticBilinear;
+    /// use couloir::run::Checkpoints;
+    ///
+    /// let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
+    /// let problem = QuadraticBilinear::on(&x_set, &y_set).build()?;
+    /// let solve = Solve::new(&problem, &x_set, &y_set).gap(1e-6);
+    ///
+    /// // ten iterations, and on another day the rest
+    /// solve.clone().iterations(10).checkpoints(Checkpoints::to(&file)).run()?;
+    /// let resumed = solve.clone().checkpoints(Checkpoints::resume(&file)).run()?;
+    /// assert_eq!(resumed, solve.run()?); // to the last bit
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    ///
+    /// [`run`](Solve::run) has no clock, so it keeps one at the end alone, or with `every(0.0)` one for every iteration.
+    #[must_use]
+    pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = checkpoints;
         self
     }
 
@@ -434,7 +468,10 @@ impl<'a> Solve<'a> {
     /// As [`start`](Solve::start), and values or gradients that are not finite.
     pub fn run_with(&self, clock: &dyn Clock, observer: &mut dyn Observer) -> Result<Solution> {
         let mut solver = self.start()?;
-        let outcome = run(&mut *solver, &self.rules, clock, observer)?;
+        let kept = self.checkpoints.file.is_some() || self.checkpoints.resume.is_some();
+        let fingerprint = if kept { self.fingerprint() } else { Fingerprint::default() };
+        let (rules, checkpoints) = (&self.rules, &self.checkpoints);
+        let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
         Ok(Solution { x: x.to_vec(), y: y.to_vec(), outcome })
     }

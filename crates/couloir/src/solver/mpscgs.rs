@@ -9,7 +9,7 @@ use crate::error::{Block, Error, Result, check_finite, check_positive};
 use crate::linalg::{between, distance_squared, step_toward};
 use crate::problem::{BlockConstants, Ledger, Oracles, PointX, Population, SaddleProblem, Sampled};
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Fact, Step};
+use crate::run::{Algorithm, Archive, Fact, Step};
 use crate::sliding::{Istorc, IstorcConstants, SampledFunction, SlideState, SlideTask, Snapshot};
 
 /// Settings of printed MPSCGS.
@@ -301,6 +301,19 @@ impl Algorithm for PrintedMpscgs<'_> {
     fn facts(&self) -> Vec<Fact> {
         let name = if self.sigma_is_estimate { "sigma (estimated)" } else { "sigma" };
         vec![Fact { name, value: self.constants.sigma }]
+    }
+
+    /// The image of `x` is up to date after an evaluation only, and then of no more use.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.nested("x_batches", |archive| self.x_batches.state(archive))?;
+        archive.nested("y_batches", |archive| self.y_batches.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        archive.numbers("x", &mut self.x.x)?;
+        archive.numbers("v", &mut self.v)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.numbers("y_bar", &mut self.y_bar)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }
 

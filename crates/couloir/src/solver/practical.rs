@@ -27,7 +27,7 @@ use crate::problem::{
     BatchProblem, Held, Ledger, OracleCounts, Oracles, PointX, Population, SaddleProblem,
 };
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Fact, Step};
+use crate::run::{Algorithm, Archive, Fact, Step};
 
 /// Settings of practical MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +73,8 @@ pub struct Practical<'a> {
     whole: Oracles<'a>,
     settings: PracticalSettings,
     batches: Stream,
+    /// Words of the stream drawn before the present batch.
+    drawn_before: u64,
     stage: Stage<'a>,
     /// Oracle calls of the stages that are over.
     spent: Ledger,
@@ -138,6 +140,7 @@ impl<'a> Practical<'a> {
             whole,
             settings: settings.clone(),
             batches,
+            drawn_before: 0,
             stage,
             spent: Ledger::default(),
             ledger: Ledger::default(),
@@ -164,6 +167,7 @@ impl<'a> Practical<'a> {
         if self.whole.sampled()?.population() == Population::Infinite {
             wanted = wanted.min(self.settings.largest_batch);
         }
+        self.drawn_before = self.batches.drawn();
         let (held, size, is_whole) = draw(self.problem, &mut self.batches, wanted)?;
         let solver = &mut self.stage.solver;
         solver.move_to(held, self.settings.inner)?;
@@ -328,5 +332,28 @@ impl Algorithm for Practical<'_> {
             Fact { name: "batch size", value: self.stage.size as f64 },
             Fact { name: "Lhat", value: self.stage.solver.lhat() },
         ]
+    }
+
+    /// Of a batch only its size and where its draw began are kept: it is drawn again.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("whole", |archive| self.whole.state(archive))?;
+        archive.count("drawn_before", &mut self.drawn_before)?;
+        archive.count("batch_size", &mut self.stage.size)?;
+        if archive.is_loading() {
+            if self.whole.sampled()?.population() == Population::Infinite {
+                self.stage.size = self.stage.size.min(self.settings.largest_batch);
+            }
+            self.batches.move_to(self.drawn_before);
+            let (held, size, is_whole) = draw(self.problem, &mut self.batches, self.stage.size)?;
+            (self.stage.size, self.stage.is_whole) = (size, is_whole);
+            self.stage.solver.make_room(held, self.settings.inner)?;
+        }
+        archive.number("first_gap", &mut self.stage.first_gap)?;
+        archive.nested("stage", |archive| self.stage.solver.state(archive))?;
+        archive.nested("spent", |archive| self.spent.state(archive))?;
+        archive.nested("ledger", |archive| self.ledger.state(archive))?;
+        archive.count("iterations", &mut self.iterations)?;
+        archive.flag("uncertified", &mut self.uncertified)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::Domain;
 use crate::error::{Block, Result};
 use crate::linalg::{between, step_toward};
 use crate::problem::{BlockConstants, Imaged, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 use crate::sliding::{SlideState, SlideTask};
 
 /// Settings of printed MPCGS.
@@ -279,5 +279,17 @@ impl Algorithm for Printed<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    /// `z` and what belongs to a round of the prox step are made anew in every iteration.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.nested("responder", |archive| self.responder.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        self.oracles.point_state(archive, "x", &mut self.x)?;
+        archive.nested("v", |archive| self.v.state(archive))?;
+        archive.numbers("y", &mut self.y)?;
+        archive.numbers("y_bar", &mut self.y_bar)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }

@@ -4,6 +4,7 @@ use super::Inner;
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
 use crate::problem::{BlockConstants, Oracles, PointX, SaddleProblem, Seen};
+use crate::run::Archive;
 use crate::sliding::{Cgs, CgsGoal, SlideState, SlideTask, SmoothFunction};
 
 /// How `y` is found.
@@ -80,6 +81,11 @@ impl Responder {
             next: zeros.clone(),
             vertex: zeros,
         })
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.count("responses", &mut self.responses)?;
+        archive.number("beta", &mut self.beta)
     }
 
     /// Improves `y` until `max_y f(x, .) - f(x, y)` is certified to be at most `accuracy`, or rounding or

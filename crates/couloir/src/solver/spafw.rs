@@ -30,7 +30,7 @@ use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::linalg::{axpby, axpy, dot_difference, norm_squared};
 use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 
 /// The step of SP-AFW.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,6 +94,25 @@ impl ActiveSet {
     fn at_vertex(point: &[f64], image: &[f64]) -> Self {
         let atom = Atom { weight: 1.0, point: point.to_vec(), image: image.to_vec() };
         ActiveSet { atoms: vec![atom], live: 1, rounding: 0.0 }
+    }
+
+    /// Only atoms in use: the others are memory.
+    fn state(&mut self, archive: &mut Archive<'_>, dim: usize, image_dim: usize) -> Result<()> {
+        self.atoms.truncate(self.live);
+        let room = || Atom { weight: 0.0, point: vec![0.0; dim], image: vec![0.0; image_dim] };
+        archive.list("atoms", &mut self.atoms, room, |archive, atom| {
+            archive.number("weight", &mut atom.weight)?;
+            archive.numbers("point", &mut atom.point)?;
+            if image_dim == 0 {
+                return Ok(());
+            }
+            archive.numbers("image", &mut atom.image)
+        })?;
+        self.live = self.atoms.len();
+        if self.live == 0 {
+            return Err(archive.misfit("atoms", "is empty, but a point has some"));
+        }
+        archive.number("rounding", &mut self.rounding)
     }
 
     fn live(&self) -> &[Atom] {
@@ -221,6 +240,17 @@ impl Learnt {
             d: (vec![0.0; nx], vec![0.0; ny]),
             gamma: 0.0,
         }
+    }
+
+    /// The weights follow from the sets.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("beta", &mut self.beta)?;
+        archive.flag("moved", &mut self.moved)?;
+        archive.numbers("last_x", &mut self.last.0)?;
+        archive.numbers("last_y", &mut self.last.1)?;
+        archive.numbers("d_x", &mut self.d.0)?;
+        archive.numbers("d_y", &mut self.d.1)?;
+        archive.number("gamma", &mut self.gamma)
     }
 
     /// Compares `F` with that before the last move.
@@ -465,14 +495,32 @@ impl Algorithm for SpAfw<'_> {
 
     fn bounds(&self) -> Bounds {
         match (self.step, self.first_gap) {
-            (SpAfwStep::Gap(rate), Some(gap)) => {
-                Bounds { schedule: rate.bound(gap, self.k - self.drops), ..Bounds::NONE }
-            }
+            (SpAfwStep::Gap(rate), Some(gap)) => Bounds {
+                schedule: rate.bound(gap, self.k.saturating_sub(self.drops)),
+                ..Bounds::NONE
+            },
             _ => Bounds::NONE,
         }
     }
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        archive.count("drops", &mut self.drops)?;
+        self.oracles.point_state(archive, "x", &mut self.x)?;
+        archive.numbers("y", &mut self.y)?;
+        let (dim_x, image_dim, dim_y) = (self.x.x.len(), self.x.image.len(), self.y.len());
+        archive.nested("active_x", |archive| self.active_x.state(archive, dim_x, image_dim))?;
+        archive.nested("active_y", |archive| self.active_y.state(archive, dim_y, 0))?;
+        archive.nested("look", |archive| self.look.state(archive))?;
+        if self.step == SpAfwStep::Adaptive {
+            archive.nested("learnt", |archive| self.learnt.state(archive))?;
+        }
+        archive.maybe("first_gap", &mut self.first_gap)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }

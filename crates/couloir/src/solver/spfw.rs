@@ -41,7 +41,7 @@ use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
 use crate::problem::{BlockConstants, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 
 /// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)) and SP-AFW
 /// ([`polytope`](SpfwRate::polytope)); they exist only where `nu > 0`.
@@ -270,6 +270,22 @@ impl Look {
         Ok(())
     }
 
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.flag("fresh", &mut self.fresh)?;
+        if !self.fresh {
+            return Ok(());
+        }
+        archive.numbers("gx", &mut self.gx)?;
+        archive.numbers("gy", &mut self.gy)?;
+        archive.numbers("px", &mut self.px)?;
+        archive.numbers("py", &mut self.py)?;
+        archive.number("slope_x", &mut self.slope_x)?;
+        archive.number("slope_y", &mut self.slope_y)?;
+        archive.number("slack_x", &mut self.slack.0)?;
+        archive.number("slack_y", &mut self.slack.1)?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))
+    }
+
     /// The pair has moved.
     pub fn forget(&mut self) {
         self.fresh = false;
@@ -414,5 +430,15 @@ impl Algorithm for Spfw<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        self.oracles.point_state(archive, "x", &mut self.x)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.nested("look", |archive| self.look.state(archive))?;
+        archive.maybe("first_gap", &mut self.first_gap)?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }

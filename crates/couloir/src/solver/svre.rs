@@ -10,7 +10,7 @@ use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::axpy;
 use crate::problem::{Ledger, Oracles, PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Step};
+use crate::run::{Algorithm, Archive, Step};
 
 /// How long an epoch (the inner iterations between two full gradients) is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +110,14 @@ impl Snapshot {
         oracles.grad_x(&self.x, y, &mut self.mean_x)?;
         oracles.grad_y(&self.x, y, &mut self.mean_y)?;
         Ok(())
+    }
+
+    /// The image is of no more use once there are the full gradients.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.numbers("x", &mut self.x.x)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.numbers("mean_x", &mut self.mean_x)?;
+        archive.numbers("mean_y", &mut self.mean_y)
     }
 
     /// `d_B(x, y) = grad F_B(x, y) - grad F_B(x_S, y_S) + grad f(x_S, y_S)` in one block; the sum over
@@ -391,6 +399,23 @@ impl Algorithm for Svre<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.count("left", &mut self.left)?;
+        archive.count("epochs", &mut self.epochs)?;
+        archive.count("k", &mut self.k)?;
+        archive.numbers("x", &mut self.x)?;
+        archive.numbers("y", &mut self.y)?;
+        // with batches of all components there is no snapshot, and with none left in the epoch none is needed
+        if self.batch_size < self.n && self.left > 0 {
+            archive.nested("snapshot", |archive| self.snapshot.state(archive))?;
+        }
+        archive.nested("x_batches", |archive| self.x_batches.state(archive))?;
+        archive.nested("y_batches", |archive| self.y_batches.state(archive))?;
+        archive.nested("epoch_lengths", |archive| self.epoch_lengths.state(archive))?;
+        archive.nested("best", |archive| self.best.state(archive))
     }
 }
 

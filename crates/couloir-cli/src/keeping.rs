@@ -1,0 +1,68 @@
+//! Checkpoints of a fit: where, how often, and going on from one.
+
+use crate::failure::warn;
+use crate::files::check_output;
+use crate::progress::Progress;
+use anyhow::Result;
+use couloir::run::{Algorithm, Checkpoints, Flow, Observer, TracePoint};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Keeping {
+    /// Keep the state of the run here, to go on from with --resume
+    #[arg(long, value_name = "FILE", help_heading = "Checkpoints")]
+    checkpoint: Option<PathBuf>,
+    /// Seconds from one checkpoint to the next; one is written at the end in any case
+    #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true, default_value_t = 60.0, help_heading = "Checkpoints")]
+    checkpoint_every: f64,
+    /// Go on from a checkpoint of the same data and settings, with the same bits as if it had never stopped; --tol and the limits
+    /// may be others. Checkpoints go to the same file unless --checkpoint names another
+    #[arg(long, value_name = "FILE", help_heading = "Checkpoints")]
+    resume: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("it must be a finite number, zero or more".to_owned()),
+    }
+}
+
+impl Keeping {
+    /// The file that is kept.
+    pub fn file(&self) -> Option<&Path> {
+        self.checkpoint.as_deref().or(self.resume.as_deref())
+    }
+
+    /// The plan; fails for a checkpoint that is none, before anything else is done.
+    pub fn plan(&self) -> Result<Checkpoints> {
+        if let Some(file) = &self.resume {
+            Checkpoints::verify(file)?;
+        }
+        let Some(file) = self.file() else { return Ok(Checkpoints::default()) };
+        check_output(file)?;
+        let mut plan = Checkpoints::to(file).every(self.checkpoint_every);
+        plan.resume.clone_from(&self.resume);
+        Ok(plan)
+    }
+}
+
+/// Shows how far a fit is, and warns of checkpoints that cannot be written.
+pub struct Watch<'a> {
+    pub progress: &'a mut Progress,
+    /// What the objective is divided by.
+    pub scale: f64,
+}
+
+impl Observer for Watch<'_> {
+    fn observe(&mut self, point: &TracePoint, _: &dyn Algorithm) -> Flow {
+        self.progress.at(point, self.scale);
+        Flow::Continue
+    }
+
+    fn checkpointed(&mut self, written: couloir::Result<()>) {
+        if let Err(error) = written {
+            warn(&format!("no checkpoint: {error}"));
+        }
+    }
+}

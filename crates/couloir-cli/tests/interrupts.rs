@@ -1,0 +1,263 @@
+//! Runs that are interrupted or killed, and go on.
+#![cfg(unix)]
+
+mod common;
+
+use common::{couloir, files, generate, text};
+use couloir::model::{Classifier, ModelLimits};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A fit that takes a second or so and writes all that it can.
+const LONG: &str = "text.svm --tol 1e-9 --method spfw --max-iters 5000";
+const OUTPUTS: &str = "-o model --trace trace.jsonl --json --quiet";
+
+fn start(folder: &Path, arguments: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_couloir"))
+        .current_dir(folder)
+        .args(arguments.split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process")
+}
+
+fn send(signal: &str, child: &Child) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().expect("kill").success());
+}
+
+/// Waits for a file to be there.
+fn wait_for(path: &Path) {
+    let began = Instant::now();
+    while !path.exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} never came", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn end(child: Child) -> (Output, ExitStatus) {
+    let output = child.wait_with_output().expect("its output");
+    let status = output.status;
+    (output, status)
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_str(&text(&output.stdout)).expect("a report")
+}
+
+/// All of a report but its times and names.
+fn facts(output: &Output) -> Value {
+    let mut report = report(output);
+    let object = report.as_object_mut().expect("an object");
+    for name in ["seconds", "method_seconds", "model", "threads"] {
+        object.remove(name).unwrap_or_else(|| panic!("{name}"));
+    }
+    report
+}
+
+/// The trace without its times.
+fn trace(path: &Path) -> Vec<Value> {
+    let lines = std::fs::read_to_string(path).expect("a trace");
+    let mut lines: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for line in &mut lines {
+        line.as_object_mut().expect("an object").remove("seconds").expect("seconds");
+    }
+    lines
+}
+
+fn fit(folder: &Path, arguments: &str) -> Output {
+    let (output, status) = end(start(folder, &format!("fit {arguments}")));
+    assert!(status.success(), "{}", text(&output.stderr));
+    output
+}
+
+#[test]
+fn a_signal_ends_a_fit_with_all_that_it_has_and_it_goes_on_to_the_same_bits() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        generate(folder.path(), "text.svm");
+        let child = start(
+            folder.path(),
+            &format!("fit {LONG} {OUTPUTS} --checkpoint state --checkpoint-every 0.01"),
+        );
+        wait_for(&path("state"));
+        send(signal, &child);
+        let (output, status) = end(child);
+        assert_eq!(status.code(), Some(code), "{}", text(&output.stderr));
+        let line = "couloir: interrupted; the model is the best point so far, with its certificate; \
+                    --resume state goes on\n";
+        assert_eq!(text(&output.stderr), line);
+        assert_eq!(files(folder.path()), ["model", "state", "text.svm", "trace.jsonl"]);
+        // the model has the certificate of the report, the trace ends with it
+        let now = report(&output);
+        assert_eq!(now["status"], "cancelled");
+        let model = Classifier::load(&path("model"), &ModelLimits::default()).expect("a model");
+        assert_eq!(model.info()["gap"].parse::<f64>().ok(), now["gap"].as_f64());
+        let before = trace(&path("trace.jsonl"));
+        assert_eq!(before.last().expect("records")["gap"], now["gap"]);
+
+        // threads may be others
+        let resumed = fit(folder.path(), &format!("{LONG} {OUTPUTS} --resume state --threads 1"));
+        let (model, records) = (std::fs::read(path("model")), trace(&path("trace.jsonl")));
+        assert!(records.len() > before.len());
+        let whole = fit(folder.path(), &format!("{LONG} {OUTPUTS}"));
+        assert_eq!(facts(&resumed), facts(&whole));
+        assert!(model.expect("a model") == std::fs::read(path("model")).expect("a model"));
+        assert_eq!(records, trace(&path("trace.jsonl")));
+        assert_eq!(records[..before.len()], before);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_leaves_no_half_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    // an iteration of printed mpscgs takes long: the first signal waits for its end
+    let arguments =
+        "fit text.svm --method mpscgs --schedule printed --tau 1000 --lambda-n 0.01 -o model";
+    let child = start(folder.path(), &format!("{arguments} --checkpoint state --quiet"));
+    std::thread::sleep(Duration::from_millis(300));
+    let began = Instant::now();
+    send("-INT", &child);
+    std::thread::sleep(Duration::from_millis(200));
+    send("-INT", &child);
+    let (output, status) = end(child);
+    assert_eq!(status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "couloir: interrupted\n");
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(files(folder.path()), ["text.svm"]);
+}
+
+#[test]
+fn a_fit_that_is_killed_again_and_again_comes_to_the_same_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    generate(folder.path(), "text.svm");
+    let whole = fit(folder.path(), &format!("{LONG} {OUTPUTS}"));
+    let model = std::fs::read(path("model")).expect("a model");
+    std::fs::remove_file(path("model")).expect("removing");
+    let arguments = format!("fit {LONG} {OUTPUTS} --checkpoint-every 0.01");
+    let mut child = start(folder.path(), &format!("{arguments} --checkpoint state"));
+    wait_for(&path("state"));
+    for kill in 0..4 {
+        std::thread::sleep(Duration::from_millis(40 + 17 * kill));
+        send("-KILL", &child);
+        end(child);
+        couloir::run::Checkpoints::verify(&path("state")).expect("a whole checkpoint");
+        assert!(!path("model").exists());
+        child = start(folder.path(), &format!("{arguments} --resume state"));
+    }
+    let (output, status) = end(child);
+    assert!(status.success(), "{}", text(&output.stderr));
+    assert_eq!(facts(&output), facts(&whole));
+    assert!(std::fs::read(path("model")).expect("a model") == model);
+    // what the killed ones left half-written is gone
+    assert_eq!(files(folder.path()), ["model", "state", "text.svm", "trace.jsonl"]);
+}
+
+#[test]
+fn a_checkpoint_that_does_not_fit_is_refused_in_one_line_and_nothing_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    generate(folder.path(), "text.svm");
+    fit(folder.path(), "text.svm --tau 100 --checkpoint state --json --quiet");
+    let state = std::fs::read(path("state")).expect("a checkpoint");
+    let refused = |arguments: &str| {
+        let mut command = couloir(folder.path());
+        let done = command.arg("fit").args(arguments.split(' ')).args(["-o", "m"]).assert().code(2);
+        let error = text(&done.get_output().stderr);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert_eq!(std::fs::read(path("state")).expect("the checkpoint"), state, "{arguments}");
+        assert!(!path("m").exists());
+        error
+    };
+    let error = refused("text.svm --tau 50 --resume state");
+    assert!(error.starts_with("couloir: state: is of another run: "), "{error}");
+    assert!(error.contains("tau is 100 in the checkpoint and 50 here"), "{error}");
+    let error = refused("text.svm --tau 100 --method apg --resume state");
+    assert!(error.contains("method is certified in the checkpoint and apg here"), "{error}");
+    std::fs::write(path("other.svm"), "1 1:0.5 2:1\n2 3:1\n").expect("writing");
+    let error = refused("other.svm --tau 100 --resume state");
+    assert!(error.contains("number of rows is 300 in the checkpoint and 2 here"), "{error}");
+    let error = refused("text.svm --resume missing");
+    assert_eq!(error, "couloir: missing: no such file; check the path\n");
+    assert!(refused("text.svm --resume text.svm").contains("not a checkpoint"));
+    std::fs::write(path("half"), &state[..state.len() / 2]).expect("writing");
+    assert!(refused("text.svm --resume half").contains("half: damaged: "));
+    assert!(refused("text.svm --checkpoint m").contains("are the same file"));
+    assert!(refused("text.svm --checkpoint missing/state").contains("there is no folder"));
+    assert!(refused("text.svm --checkpoint x --checkpoint-every -1").contains("zero or more"));
+}
+
+#[test]
+fn a_finished_fit_goes_on_to_a_smaller_gap() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let rough = fit(folder.path(), "text.svm --tol 1e-1 --checkpoint state --json --quiet");
+    let fine = fit(folder.path(), "text.svm --tol 1e-4 --resume state --json --quiet");
+    let whole = fit(folder.path(), "text.svm --tol 1e-4 --json --quiet");
+    assert_eq!(facts(&fine), facts(&whole));
+    assert!(report(&rough)["iterations"].as_u64() < report(&fine)["iterations"].as_u64());
+}
+
+#[test]
+fn an_interrupted_comparison_takes_the_run_under_way_up_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let arguments = "compare generated:400x500x4 --methods spfw,certified --time-budget 2 --tau 20 --out out --quiet";
+    let child = start(folder.path(), arguments);
+    wait_for(&out);
+    std::thread::sleep(Duration::from_millis(1200));
+    send("-INT", &child);
+    let (output, status) = end(child);
+    assert_eq!(status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the same command with --continue goes on"));
+    assert_eq!(files(&out), ["results.jsonl", "run.checkpoint"]);
+    let (output, status) = end(start(folder.path(), &format!("{arguments} --continue")));
+    assert!(status.success(), "{}", text(&output.stderr));
+    assert!(!out.join("run.checkpoint").exists());
+    let results = std::fs::read_to_string(out.join("results.jsonl")).expect("results");
+    let points: Vec<Value> = (results.lines())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter(|line: &Value| line["kind"] == "point" && line["method"] == "spfw")
+        .collect();
+    // one run from its start to the end of its time, a good part of it before the signal
+    let seconds: Vec<f64> = points.iter().filter_map(|point| point["seconds"].as_f64()).collect();
+    assert!(seconds.is_sorted() && seconds[0] == 0.0);
+    let iterations: Vec<u64> = points.iter().filter_map(|p| p["iteration"].as_u64()).collect();
+    assert!(iterations.is_sorted_by(|a, b| a < b) && iterations[0] == 0);
+    let last = seconds.last().expect("points");
+    assert!((2.0..2.5).contains(last), "{last}");
+}
+
+#[test]
+fn commands_without_a_state_end_at_the_first_signal_and_leave_nothing_half() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = "data generate --rows 3000000 --features 50000 -o text.svm --max-memory 100G";
+    let child = start(folder.path(), arguments);
+    std::thread::sleep(Duration::from_millis(300));
+    send("-TERM", &child);
+    let (output, status) = end(child);
+    assert_eq!(status.code(), Some(143), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "couloir: interrupted\n");
+    assert!(files(folder.path()).is_empty());
+
+    generate(folder.path(), "text.svm");
+    let child = start(
+        folder.path(),
+        "path text.svm --tol 1e-7 --points 50 --max-iters 100000 -o model --quiet",
+    );
+    std::thread::sleep(Duration::from_millis(400));
+    send("-INT", &child);
+    let (output, status) = end(child);
+    assert_eq!(status.code(), Some(130), "{}", text(&output.stderr));
+    let line = "couloir: interrupted; no radius was chosen, and nothing written\n";
+    assert_eq!(text(&output.stderr), line);
+    assert_eq!(files(folder.path()), ["text.svm"]);
+}

@@ -1,0 +1,153 @@
+//! Checkpoints: the whole state of a run in a file, from which it goes on with the same bits.
+
+mod archive;
+mod error;
+mod file;
+mod fingerprint;
+#[cfg(test)]
+mod rehearsal;
+mod stale;
+#[cfg(test)]
+mod tests;
+
+pub use archive::Archive;
+pub use error::{CheckpointError, Difference};
+pub use fingerprint::{Digest, Fingerprint};
+pub use stale::{remove_stale, remove_unfinished};
+
+use super::{Algorithm, Clock, Journal, Observer};
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Where a run keeps checkpoints, how often, and where it goes on from. They change nothing in its results.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Checkpoints {
+    /// The file to keep; none where there is nothing to keep.
+    pub file: Option<PathBuf>,
+    /// Seconds between two checkpoints, by the clock of the run; one is written at the end in any case.
+    pub every: f64,
+    /// The checkpoint to go on from.
+    pub resume: Option<PathBuf>,
+}
+
+impl Default for Checkpoints {
+    /// None, or one every minute.
+    fn default() -> Self {
+        Checkpoints { file: None, every: 60.0, resume: None }
+    }
+}
+
+impl Checkpoints {
+    /// Checkpoints in this file.
+    #[must_use]
+    pub fn to(file: impl Into<PathBuf>) -> Self {
+        Checkpoints { file: Some(file.into()), ..Checkpoints::default() }
+    }
+
+    /// Goes on from this file, and keeps checkpoints in it.
+    #[must_use]
+    pub fn resume(file: impl Into<PathBuf>) -> Self {
+        let file = file.into();
+        Checkpoints { resume: Some(file.clone()), ..Checkpoints::to(file) }
+    }
+
+    /// Checkpoints every so many seconds; 0 for one after every iteration.
+    #[must_use]
+    pub fn every(mut self, seconds: f64) -> Self {
+        self.every = seconds;
+        self
+    }
+
+    /// Fails unless this is a checkpoint whose every byte is as it was written. Whether it fits a run shows when that
+    /// goes on.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn verify(file: &Path) -> Result<()> {
+        file::open(file).map(|_| ())
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.every >= 0.0 {
+            return Ok(());
+        }
+        let why = format!("must be zero or more seconds, got {}", self.every);
+        Err(Error::Setting { name: "checkpoint every", why })
+    }
+}
+
+/// Keeps the checkpoints of a run.
+pub(super) struct Keeper<'a> {
+    plan: &'a Checkpoints,
+    fingerprint: &'a Fingerprint,
+    clock: &'a dyn Clock,
+    last: f64,
+}
+
+impl<'a> Keeper<'a> {
+    pub fn new(
+        plan: &'a Checkpoints,
+        fingerprint: &'a Fingerprint,
+        clock: &'a dyn Clock,
+    ) -> Result<Self> {
+        plan.check()?;
+        if let Some(file) = &plan.file {
+            remove_stale(file);
+        }
+        Ok(Keeper { plan, fingerprint, clock, last: clock.seconds() })
+    }
+
+    /// The run as the checkpoint to go on from has it; tells whether there is one.
+    pub fn resume(
+        &self,
+        solver: &mut dyn Algorithm,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<bool> {
+        let Some(path) = &self.plan.resume else { return Ok(false) };
+        file::read(path, |archive| self.state(archive, solver, journal, observer))?;
+        Ok(true)
+    }
+
+    /// Writes a checkpoint where it is time or the run is about to end. One that cannot be written is no reason to
+    /// end a run: the observer hears of it, and the next one may do better.
+    pub fn keep(
+        &mut self,
+        solver: &mut dyn Algorithm,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+        ends: bool,
+    ) {
+        let Some(path) = &self.plan.file else { return };
+        if !ends && self.clock.seconds() - self.last < self.plan.every {
+            return;
+        }
+        let written = self.write(path, solver, journal, observer);
+        observer.checkpointed(written);
+        self.last = self.clock.seconds();
+    }
+
+    fn write(
+        &self,
+        path: &Path,
+        solver: &mut dyn Algorithm,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        file::write(path, |archive| self.state(archive, solver, journal, observer))
+    }
+
+    fn state(
+        &self,
+        archive: &mut Archive<'_>,
+        solver: &mut dyn Algorithm,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        self.fingerprint.clone().state(archive)?;
+        archive.nested("run", |archive| journal.state(archive))?;
+        archive.nested("solver", |archive| solver.state(archive))?;
+        archive.nested("observer", |archive| observer.state(archive))
+    }
+}

@@ -1,0 +1,372 @@
+//! Runs go on with the same bits, whatever the method, and every entry of a checkpoint is needed for that.
+
+use super::*;
+use crate::domain::{BoxSet, Domain, L1Ball, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex};
+use crate::linalg::SparseMatrix;
+use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
+use crate::problem::{
+    BlockConstants, ClosureProblem, Counter, Population, QuadraticBilinear, QuadraticSum,
+    SaddleProblem,
+};
+use crate::run::{Flow, StopRules, TracePoint};
+use crate::solver::*;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+struct Case {
+    name: &'static str,
+    problem: Box<dyn SaddleProblem>,
+    x_set: Box<dyn Domain>,
+    y_set: Box<dyn Domain>,
+    methods: Vec<Method>,
+    iterations: u64,
+    rules: fn(&mut StopRules),
+}
+
+impl Case {
+    fn new(
+        name: &'static str,
+        problem: impl SaddleProblem + 'static,
+        x_set: impl Domain + 'static,
+        y_set: impl Domain + 'static,
+        methods: Vec<Method>,
+    ) -> Self {
+        Case {
+            name,
+            problem: Box::new(problem),
+            x_set: Box::new(x_set),
+            y_set: Box::new(y_set),
+            methods,
+            iterations: if name.starts_with("slow") { 4 } else { 12 },
+            rules: |_| {},
+        }
+    }
+
+    fn run(&self, method: &Method, iterations: u64, checkpoints: Checkpoints) -> Solution {
+        let done = self.try_run(method, iterations, checkpoints);
+        done.unwrap_or_else(|error| panic!("{}, {method}: {error}", self.name))
+    }
+
+    fn try_run(
+        &self,
+        method: &Method,
+        iterations: u64,
+        checkpoints: Checkpoints,
+    ) -> Result<Solution> {
+        let mut rules = StopRules::default();
+        (rules.relative_gap, rules.iterations) = (None, Some(iterations));
+        (self.rules)(&mut rules);
+        Solve::new(&*self.problem, &*self.x_set, &*self.y_set)
+            .method(method.clone())
+            .rules(rules)
+            .checkpoints(checkpoints.every(f64::INFINITY))
+            .run_with(&Ticking::default(), &mut |_: &TracePoint, _: &dyn Algorithm| Flow::Continue)
+    }
+}
+
+/// Every look at it is a second later.
+#[derive(Default)]
+struct Ticking(Cell<f64>);
+
+impl Clock for Ticking {
+    fn seconds(&self) -> f64 {
+        self.0.set(self.0.get() + 1.0);
+        self.0.get()
+    }
+}
+
+fn quadratic(x_set: &dyn Domain, y_set: &dyn Domain, seed: u64) -> QuadraticBilinear {
+    QuadraticBilinear::on(x_set, y_set)
+        .curvature(0.1, 1.0)
+        .coupling(0.9)
+        .seed(seed)
+        .build()
+        .expect("a problem")
+}
+
+fn slide() -> Method {
+    Method::certified().with_inner(Inner::Slide).expect("an inner solve")
+}
+
+/// `x^T M y + c^T x - |y|^2/2` with nothing known of it.
+fn bare(dim: usize, slope: f64) -> ClosureProblem<'static> {
+    let m = move |i: usize, j: usize| ((3 * i + 5 * j) as f64).sin();
+    let c = move |i: usize| slope * (7.0 * i as f64).cos();
+    let sum = move |f: &dyn Fn(usize) -> f64| (0..dim).map(f).sum::<f64>();
+    ClosureProblem::new(
+        dim,
+        dim,
+        move |x, y| {
+            (0..dim).map(|i| x[i] * (c(i) + sum(&|j| m(i, j) * y[j])) - 0.5 * y[i] * y[i]).sum()
+        },
+        move |_, y, g| (0..dim).for_each(|i| g[i] = c(i) + sum(&|j| m(i, j) * y[j])),
+        move |x, y, g| (0..dim).for_each(|j| g[j] = sum(&|i| m(i, j) * x[i]) - y[j]),
+    )
+    .expect("a problem")
+}
+
+fn robust() -> RobustMulticlass {
+    let (n, d, h) = (48, 12, 3);
+    let starts = (0..=n).map(|i| 3 * i).collect();
+    let indices = (0..n).flat_map(|i| [i % 4, 4 + i % 3, 7 + i % 5].map(|j| j as u32)).collect();
+    let values = (0..3 * n).map(|k| 1.0 + (k as f64).sin()).collect();
+    let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
+    let labels = (0..n).map(|i| ((i * i) % h) as u32).collect();
+    let settings = RobustSettings::default().tau(8.0).lambda_n(0.5).intercept(Some(1.0));
+    RobustMulticlass::new(rows, labels, h, settings).expect("a model")
+}
+
+fn batches(first: u64, seed: u64) -> Method {
+    let mut settings = PracticalSettings::default();
+    (settings.first_batch, settings.seed) = (first, seed);
+    settings.largest_batch = 1 << 12;
+    Method::Mpscgs(settings)
+}
+
+fn svre(batch: u64) -> Method {
+    Method::Svre(SvreSettings::default().batch(batch).seed(5))
+}
+
+fn sum(population: Population) -> Case {
+    let (x_set, y_set) = (L2Ball::new(4, 1.0), BoxSet::cube(3, -0.5, 0.5));
+    let (x_set, y_set) = (x_set.expect("a ball"), y_set.expect("a box"));
+    let base = quadratic(&x_set, &y_set, 3);
+    let problem = QuadraticSum::new(base, population, 0.3, 0.1, 8).expect("a sum");
+    let mut methods = vec![batches(16, 2)];
+    if population != Population::Infinite {
+        methods.extend([svre(20), svre(u64::MAX)]);
+    }
+    Case::new("sum", problem, x_set, y_set, methods)
+}
+
+fn printed_mpscgs() -> Case {
+    let settings = PrintedMpscgsSettings { seed: 4, ..PrintedMpscgsSettings::default() };
+    let methods = vec![Method::PrintedMpscgs(settings)];
+    Case { methods, iterations: 3, ..sum(Population::Finite(600)) } // its batches are large
+}
+
+fn polytopes(mu_x: f64, coupling: f64) -> Case {
+    let (x_set, y_set) =
+        (Simplex::new(6).expect("a simplex"), L1Ball::new(5, 1.0).expect("a ball"));
+    let problem = QuadraticBilinear::on(&x_set, &y_set).curvature(mu_x, 1.0).coupling(coupling);
+    let problem = problem.build().expect("a problem");
+    let mut methods = vec![Method::spafw(), Method::spfw(), Method::certified(), Method::printed()];
+    for step in [SpAfwStep::Open, SpAfwStep::Adaptive] {
+        methods.push(Method::SpAfw(SpAfwSettings::default().step(step)));
+    }
+    let (diameters, widths) = ((x_set.diameter(), y_set.diameter()), (0.5, 0.5));
+    let rate = SpfwRate::polytope(&problem.constants(), mu_x, diameters, widths);
+    if let Ok(rate) = rate {
+        methods.push(Method::SpAfw(SpAfwSettings::default().step(SpAfwStep::Gap(rate))));
+    }
+    let rate = SpfwRate::interior(&problem.constants(), mu_x, diameters, widths);
+    if let Ok(rate) = rate {
+        methods.push(Method::Spfw(SpfwSettings::default().gap_step(rate)));
+    }
+    Case::new("polytopes", problem, x_set, y_set, methods)
+}
+
+fn cases() -> Vec<Case> {
+    let ball = |dim| L2Ball::new(dim, 1.0).expect("a ball");
+    let simplex = |dim| Simplex::new(dim).expect("a simplex");
+    let mut cases = Vec::new();
+
+    let all = vec![
+        Method::certified(),
+        slide(),
+        Method::printed(),
+        Method::spfw(),
+        Method::extragradient(),
+        Method::apg(),
+        Method::Extragradient(ExtragradientSettings::default().steps(0.2, 0.3)),
+    ];
+    let problem = quadratic(&ball(6), &simplex(8), 1);
+    cases.push(Case::new("ball, simplex", problem, ball(6), simplex(8), all.clone()));
+
+    let thin = || NuclearBall::new(4, 30, 1.5).expect("a ball");
+    let problem = quadratic(&thin(), &simplex(6), 2);
+    let methods = vec![Method::certified(), Method::spfw()];
+    cases.push(Case::new("thin nuclear ball", problem, thin(), simplex(6), methods));
+    let problem = quadratic(&thin(), &simplex(6), 2);
+    let methods = vec![slide(), Method::printed()];
+    cases.push(Case::new("slow: thin", problem, thin(), simplex(6), methods));
+
+    let settings = LanczosSettings { seed: 7, ..LanczosSettings::default() };
+    let lanczos = || NuclearBall::with_lanczos(8, 10, 1.2, settings.clone()).expect("a ball");
+    let problem = quadratic(&lanczos(), &ball(4), 5);
+    let methods = vec![Method::certified(), Method::spfw()];
+    cases.push(Case::new("Lanczos", problem, lanczos(), ball(4), methods));
+    let problem = quadratic(&lanczos(), &ball(4), 5);
+    cases.push(Case::new("slow: Lanczos", problem, lanczos(), ball(4), vec![slide()]));
+    let lanczos = || NuclearBall::with_lanczos(5, 6, 1.2, settings.clone()).expect("a ball");
+    let problem = quadratic(&ball(4), &lanczos(), 5);
+    let methods = vec![Method::spfw(), Method::certified(), Method::apg()];
+    cases.push(Case::new("Lanczos in y", problem, ball(4), lanczos(), methods));
+
+    cases.push(polytopes(0.2, 0.8));
+    cases.push(polytopes(1.0, 0.02));
+    cases.push(sum(Population::Finite(600)));
+    cases.push(sum(Population::Infinite));
+    cases.push(printed_mpscgs());
+
+    let model = robust();
+    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    let mut methods = all.clone();
+    methods.truncate(6); // without steps that suit the other problem
+    methods.extend([batches(6, 1), svre(8)]);
+    cases.push(Case::new("robust multiclass", model, x_set, y_set, methods));
+
+    let groups =
+        SyntheticGroups { rows: 60, features: 10, nonzeros: 3, groups: 3, flipped: 0.1, seed: 1 };
+    let model = groups.model(0.5).expect("a model");
+    let y_set = model.y_set().clone();
+    cases.push(Case::new("groups", model, ball(10), y_set, vec![batches(8, 3), svre(10)]));
+
+    let methods = vec![Method::certified(), Method::extragradient(), Method::apg()];
+    cases.push(Case::new("bare", bare(5, 1.0), ball(5), ball(5), methods.clone()));
+    cases.push(Case::new("solved at the start", bare(5, 0.0), ball(5), ball(5), methods));
+
+    // a set known by its linear minimisation alone, which certificates then rest on
+    let own = LoSet::new(5, 2.0, vec![0.0; 5], |g, p| {
+        let length = g.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-300);
+        p.iter_mut().zip(g).for_each(|(p, g)| *p = -g / length);
+    });
+    let constants = BlockConstants::all(0.0, 5.0, 1.0, 1.0);
+    let problem = bare(5, 1.0).with_constants(constants).expect("constants");
+    let methods = vec![slide(), Method::spfw()];
+    cases.push(Case::new("own set", problem, own.expect("a set"), ball(5), methods));
+
+    // looks that are not at every iteration, and a rule with a memory
+    let problem = quadratic(&ball(6), &simplex(8), 1);
+    let mut rare = Case::new("rare looks", problem, ball(6), simplex(8), all);
+    rare.rules = |rules| (rules.evaluate_every, rules.patience) = (3, Some(4));
+    cases.push(rare);
+    let problem = quadratic(&ball(6), &simplex(8), 1);
+    let mut impatient = Case::new("impatient", problem, ball(6), simplex(8), vec![Method::spfw()]);
+    impatient.iterations = 40;
+    impatient.rules = |rules| rules.patience = Some(5);
+    cases.push(impatient);
+
+    // runs that end by themselves
+    let problem = quadratic(&ball(2), &ball(2), 4);
+    let methods = vec![Method::certified(), Method::extragradient(), Method::apg(), slide()];
+    let mut ends = Case::new("to the end", problem, ball(2), ball(2), methods);
+    ends.iterations = 400;
+    cases.push(ends);
+    let mut relative = polytopes(0.2, 0.8);
+    relative.iterations = 60;
+    relative.rules = |rules| rules.relative_gap = Some(1e-3);
+    cases.push(relative);
+    let mut short = CertifiedSettings::default().inner(Inner::Slide);
+    short.inner_budget = 400;
+    let problem = quadratic(&ball(6), &ball(5), 1);
+    let methods = vec![Method::Certified(short)];
+    let mut budget = Case::new("inner budget", problem, ball(6), ball(5), methods);
+    budget.iterations = 100;
+    cases.push(budget);
+    cases
+}
+
+/// A folder in memory, where there is one: syncing costs nothing there.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
+/// Everything that can be told apart: NaNs and the sign of zero too.
+fn bits(solution: &Solution) -> (String, Vec<u64>) {
+    let points = solution.x.iter().chain(&solution.y).map(|v| v.to_bits()).collect();
+    (format!("{:?}", solution.outcome), points)
+}
+
+/// Iterations to stop at: the first dozen, and some of the rest.
+fn stops(last: u64) -> impl Iterator<Item = u64> {
+    (0..=last).filter(move |&k| k <= 12 || k.is_multiple_of(17) || k == last)
+}
+
+#[test]
+fn a_run_that_is_stopped_anywhere_goes_on_to_the_same_bits() {
+    let folder = folder();
+    let file = folder.path().join("run.checkpoint");
+    let mut runs = 0;
+    for case in cases() {
+        for method in &case.methods {
+            let whole = case.run(method, case.iterations, Checkpoints::default());
+            for stop in stops(whole.outcome.iterations) {
+                let stopped = case.run(method, stop, Checkpoints::to(&file));
+                assert!(stopped.outcome.iterations <= stop);
+                let resumed = case.run(method, case.iterations, Checkpoints::resume(&file));
+                assert!(
+                    bits(&resumed) == bits(&whole),
+                    "{}, {method:?}, stopped at {stop}:\n{:?}\n{:?}",
+                    case.name,
+                    resumed.outcome.trace.last(),
+                    whole.outcome.trace.last()
+                );
+                runs += 1;
+            }
+        }
+    }
+    assert!(runs > 500, "{runs}");
+}
+
+/// What an entry belongs to: parts that methods share are looked at over all of them.
+fn owner(method: &Method, path: &str) -> String {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    if Counter::ALL.iter().any(|counter| counter.name() == last) && !path.ends_with("best.value") {
+        return format!("ledger: {last}");
+    }
+    let shared = ["certificate.", "confidence.", "responder.", "run.", "x_set.", "y_set.", "look."];
+    match shared.iter().filter_map(|part| path.rfind(part)).max() {
+        Some(at) => path[at..].to_owned(),
+        None if path.starts_with("solver.stage.") => format!("certified: {}", &path[13..]),
+        None => format!("{method}: {}", path.trim_start_matches("solver.")),
+    }
+}
+
+/// Stops of one run at which an entry is forgotten, while that makes no difference.
+const MOST_TRIES: u32 = 4;
+
+#[test]
+fn every_entry_of_a_checkpoint_is_needed_to_go_on() {
+    let folder = folder();
+    let (file, last) = (folder.path().join("checkpoint"), folder.path().join("last"));
+    let (mut all, mut needed) = (BTreeSet::new(), BTreeSet::new());
+    for case in cases().into_iter().filter(|case| !case.name.starts_with("slow")) {
+        for method in &case.methods {
+            let whole = case.run(method, case.iterations, Checkpoints::to(&last));
+            let end = std::fs::read(&last).expect("the last checkpoint");
+            let mut tries: BTreeMap<String, u32> = BTreeMap::new();
+            let latest = whole.outcome.iterations;
+            for stop in stops(latest).filter(|stop| *stop > 0 || latest == 0) {
+                rehearsal::take_seen();
+                case.run(method, stop, Checkpoints::to(&file));
+                for path in rehearsal::take_seen().into_iter().filter(|path| path != "fingerprint")
+                {
+                    let owner = owner(method, &path);
+                    all.insert(owner.clone());
+                    let tries = tries.entry(path.clone()).or_default();
+                    *tries += 1;
+                    if needed.contains(&owner) || *tries > MOST_TRIES && stop < latest {
+                        continue;
+                    }
+                    let mut plan = Checkpoints::resume(&file);
+                    plan.file = Some(last.clone());
+                    rehearsal::forget(Some(path));
+                    let resumed = case.try_run(method, case.iterations, plan);
+                    rehearsal::forget(None);
+                    // other results, another state at the end, or no way to go on at all
+                    let differs = resumed.map_or(true, |resumed| {
+                        bits(&resumed) != bits(&whole)
+                            || std::fs::read(&last).expect("a checkpoint") != end
+                    });
+                    if differs {
+                        needed.insert(owner);
+                    }
+                }
+            }
+        }
+    }
+    let idle: Vec<_> = all.difference(&needed).collect();
+    assert!(all.len() > 100, "{}", all.len());
+    assert!(idle.is_empty(), "{idle:#?}");
+}
