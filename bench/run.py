@@ -1,7 +1,8 @@
-"""The bench: `scripts/bench [--quick] [iteration] [kernels] [fit] [reading] [growth] [python]`; all parts unless some are named."""
+"""The bench: `scripts/bench [--quick] [PART...]`; all parts unless some are named."""
 
 import argparse
 
+import checkpoint
 import common
 import fit
 import growth
@@ -17,6 +18,7 @@ PARTS = {
     "reading": ("Reading", reading),
     "growth": ("Growth of the cost", growth),
     "python": ("The Python package", python),
+    "checkpoint": ("Checkpoints", checkpoint),
 }
 
 

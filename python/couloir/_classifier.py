@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _couloir
+from ._checkpoints import keeping, warn_of
 
 Floats = NDArray[np.float64]
 
@@ -71,6 +72,14 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether to start from the last fit, where it had the same classes and features.
     verbose : int, default=0
         Print the certificate about 20 times a second while fitting.
+    checkpoint : path, default=None
+        Keep the state of the fit in this file, to go on from.
+    checkpoint_every : float, default=60.0
+        Seconds from one checkpoint to the next; one is written at the end in any case.
+    resume : path, default=None
+        Go on from this checkpoint, with the same bits as if the fit had never stopped, and keep checkpoints there unless
+        ``checkpoint`` names another file. Data and parameters must be the same, but for ``tol``, ``max_time``,
+        ``max_iter`` and ``n_jobs``.
 
     Attributes
     ----------
@@ -96,8 +105,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Ctrl-C ends a fit after the iteration under way. The estimator then holds the best point up to there, and
-    ``KeyboardInterrupt`` is raised.
+    Ctrl-C ends a fit after the iteration under way. The estimator then holds the best point up to there, the checkpoint
+    is written where there is one, and ``KeyboardInterrupt`` is raised.
 
     Examples
     --------
@@ -124,6 +133,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.tau = tau
         self.lambda_n = lambda_n
@@ -138,11 +150,16 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
 
     def fit(self, X: Any, y: ArrayLike) -> RobustClassifier:
         """Fits the weights to rows and their labels."""
         settings = self._settings(self.tau, self.lambda_n)
-        self._fit(X, y, settings, self._last_fit() if self.warm_start else None)
+        before = self._last_fit() if self.warm_start else None
+        kept = keeping(self.checkpoint, self.checkpoint_every, self.resume)
+        self._fit(X, y, settings, before, kept)
         return self
 
     def _fit(
@@ -151,6 +168,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         settings: dict[str, Any],
         before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
+        kept: dict[str, Any] | None = None,
     ) -> None:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
@@ -168,6 +186,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings,
             start,
             partial(_print_progress, units) if self.verbose else None,
+            kept,
         )
         self._keep(answer, classes, X.shape)
         self._run = {
@@ -181,6 +200,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         if answer["exception"] is not None:
             raise answer["exception"]
+        warn_of(answer, stacklevel=3)
         if not self.certificate_["solved"]:
             self._warn()
 

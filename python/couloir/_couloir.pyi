@@ -28,6 +28,7 @@ def fit_robust(
     settings: dict[str, Any],
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
     progress: Callable[[int, float, float], None] | None = None,
+    keeping: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 def path_robust(
     folds: list[dict[str, Any]],
@@ -45,6 +46,7 @@ def solve(
     x0: _Floats | None = None,
     y0: _Floats | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    keeping: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 def check_gradient(
     functions: dict[str, Any], x: _Floats, y: _Floats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _couloir
+from ._checkpoints import keeping, warn_of
 from ._problem import ImagedProblem, SaddleProblem, flat, functions
 from ._sets import LinearSet, _CoreSet
 
@@ -70,6 +72,9 @@ def solve(
     x0: ArrayLike | None = None,
     y0: ArrayLike | None = None,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 60.0,
+    resume: str | os.PathLike[str] | None = None,
 ) -> Solution:
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
 
@@ -77,6 +82,11 @@ def solve(
     neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and
     ``upper`` after every iteration; it ends the run by returning True. Exceptions in the problem, the sets or the
     callback are raised as they are. Points have the shape of their set.
+
+    ``checkpoint`` names a file that keeps the state of the run, every ``checkpoint_every`` seconds and at the end;
+    ``resume`` goes on from one with the same bits (and keeps checkpoints there unless ``checkpoint`` names another
+    file). Problem, sets, method, seed and start points must be the same; of a problem the core can tell no more than
+    its value at the start.
 
     Warns
     -----
@@ -101,7 +111,8 @@ def solve(
         "max_iter": max_iter,
     }
     asked = functions(problem, x_shape, y_shape, method)
-    answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback)
+    kept = keeping(checkpoint, checkpoint_every, resume)
+    answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, kept)
     certificate = answer["certificate"]
     solution = Solution(
         x=answer["x"].reshape(x_shape),
@@ -114,6 +125,7 @@ def solve(
     )
     if answer["exception"] is not None:
         raise Interrupted(solution) from answer["exception"]
+    warn_of(answer, stacklevel=2)
     if not solution.solved and solution.status != "stopped by observer":
         message = (
             f"the solve ended with status '{solution.status}' after {solution.n_iter} iterations at a certified "

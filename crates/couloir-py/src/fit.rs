@@ -3,13 +3,14 @@
 use couloir::Method;
 use couloir::linalg::SparseMatrix;
 use couloir::model::{Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
-use couloir::run::{Clock as _, WallClock};
+use couloir::run::{Checkpoints, Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::failure::to_python;
+use crate::keeping::Keeping;
 use crate::records;
 use crate::rows::{Columns, compressed, dense};
 use crate::watch::{Watch, listening};
@@ -69,7 +70,7 @@ pub struct Start<'py>(
 ///
 /// `x` is a dense array or the tuple `(indptr, indices, data)`.
 #[pyfunction]
-#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None))]
+#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, keeping=None))]
 #[expect(clippy::too_many_arguments, reason = "only `RobustClassifier` calls it, by name")]
 pub fn fit_robust<'py>(
     py: Python<'py>,
@@ -81,8 +82,10 @@ pub fn fit_robust<'py>(
     settings: Settings,
     start: Option<Start<'py>>,
     progress: Option<Py<PyAny>>,
+    keeping: Option<Keeping>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let fit = settings.fit()?;
+    let plan = keeping.map_or_else(Checkpoints::default, |keeping| keeping.plan());
+    let fit = settings.fit()?.checkpoints(plan);
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
     let labels = labels.as_slice()?.to_vec();
@@ -101,6 +104,7 @@ pub fn fit_robust<'py>(
     answer.set_item("seconds", seconds)?;
     answer.set_item("threads", threads)?;
     answer.set_item("exception", exception)?;
+    answer.set_item("checkpoint_error", watch.checkpoint_error())?;
     Ok(answer)
 }
 

@@ -3,6 +3,7 @@
 mod callbacks;
 mod failure;
 mod fit;
+mod keeping;
 mod page;
 mod path;
 mod problem;

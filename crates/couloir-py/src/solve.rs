@@ -1,7 +1,7 @@
 //! Solving saddle problems whose functions are Python's.
 
 use couloir::problem::check_gradient as check;
-use couloir::run::{Algorithm, Flow, StopRules, TracePoint, WallClock};
+use couloir::run::{Algorithm, Flow, Observer, StopRules, TracePoint, WallClock};
 use couloir::{Method, Solve};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::callbacks::Callbacks;
 use crate::failure::to_python;
+use crate::keeping::Keeping;
 use crate::problem::Functions;
 use crate::records;
 use crate::sets::Described;
@@ -46,28 +47,42 @@ impl Rules {
 }
 
 /// The best pair so far and all records, for the case that the run is cut short.
-#[derive(Default)]
-struct Kept {
+struct Kept<'a> {
+    callbacks: &'a Callbacks,
+    callback: &'a Option<Py<PyAny>>,
     x: Vec<f64>,
     y: Vec<f64>,
     trace: Vec<TracePoint>,
+    /// Why the last checkpoint could not be written.
+    checkpoint_error: Option<String>,
 }
 
-impl Kept {
-    fn look(&mut self, point: &TracePoint, state: &dyn Algorithm) {
+impl Observer for Kept<'_> {
+    fn observe(&mut self, point: &TracePoint, state: &dyn Algorithm) -> Flow {
         let (x, y) = state.best();
         self.x.clear();
         self.x.extend_from_slice(x);
         self.y.clear();
         self.y.extend_from_slice(y);
         self.trace.push(*point);
+        match told(self.callback, point) {
+            Ok(flow) => flow,
+            Err(error) => {
+                self.callbacks.keep(error);
+                Flow::Stop
+            }
+        }
+    }
+
+    fn checkpointed(&mut self, written: couloir::Result<()>) {
+        self.checkpoint_error = written.err().map(|error| error.to_string());
     }
 }
 
 /// Solves and returns a dict. Exceptions of the functions are raised as they are, but for `KeyboardInterrupt`: it is
 /// the entry "exception", beside the best pair up to there.
 #[pyfunction]
-#[pyo3(signature = (functions, x_set, y_set, rules, x0=None, y0=None, callback=None))]
+#[pyo3(signature = (functions, x_set, y_set, rules, x0=None, y0=None, callback=None, keeping=None))]
 #[expect(clippy::too_many_arguments, reason = "only `couloir.solve` calls it, by name")]
 pub fn solve<'py>(
     py: Python<'py>,
@@ -78,6 +93,7 @@ pub fn solve<'py>(
     x0: Option<PyReadonlyArray1<'py, f64>>,
     y0: Option<PyReadonlyArray1<'py, f64>>,
     callback: Option<Py<PyAny>>,
+    keeping: Option<Keeping>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let callbacks = Callbacks::default();
     let method = rules.method()?;
@@ -85,25 +101,26 @@ pub fn solve<'py>(
     let problem = functions.problem(&callbacks)?;
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
     let mut run = Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop);
+    if let Some(keeping) = keeping {
+        run = run.checkpoints(keeping.plan());
+    }
     if let Some(x0) = x0 {
         run = run.start_x(x0.as_slice()?.to_vec());
     }
     if let Some(y0) = y0 {
         run = run.start_y(y0.as_slice()?.to_vec());
     }
-    let mut kept = Kept::default();
-    let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
-        kept.look(point, state);
-        match told(&callback, point) {
-            Ok(flow) => flow,
-            Err(error) => {
-                callbacks.keep(error);
-                Flow::Stop
-            }
-        }
+    let mut kept = Kept {
+        callbacks: &callbacks,
+        callback: &callback,
+        x: Vec::new(),
+        y: Vec::new(),
+        trace: Vec::new(),
+        checkpoint_error: None,
     };
-    let solution = py.detach(|| run.run_with(&WallClock::start(), &mut observer));
+    let solution = py.detach(|| run.run_with(&WallClock::start(), &mut kept));
     let answer = PyDict::new(py);
+    answer.set_item("checkpoint_error", &kept.checkpoint_error)?;
     match (callbacks.take(), solution) {
         (Some(error), _) => {
             let last = kept.trace.last();

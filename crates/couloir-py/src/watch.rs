@@ -16,20 +16,38 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Watch {
     stop: AtomicBool,
     last: Mutex<Option<TracePoint>>,
+    checkpoint_error: Mutex<Option<String>>,
 }
 
 impl Watch {
     pub fn observer(&self) -> impl Observer + '_ {
-        |point: &TracePoint, _: &dyn Algorithm| {
-            if let Ok(mut last) = self.last.lock() {
-                *last = Some(*point);
-            }
-            if self.stop.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue }
-        }
+        Watching(self)
+    }
+
+    /// Why the last checkpoint could not be written.
+    pub fn checkpoint_error(&self) -> Option<String> {
+        self.checkpoint_error.lock().ok().and_then(|error| error.clone())
     }
 
     fn last(&self) -> Option<TracePoint> {
         self.last.lock().ok().and_then(|mut last| last.take())
+    }
+}
+
+struct Watching<'a>(&'a Watch);
+
+impl Observer for Watching<'_> {
+    fn observe(&mut self, point: &TracePoint, _: &dyn Algorithm) -> Flow {
+        if let Ok(mut last) = self.0.last.lock() {
+            *last = Some(*point);
+        }
+        if self.0.stop.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn checkpointed(&mut self, written: couloir::Result<()>) {
+        if let Ok(mut last) = self.0.checkpoint_error.lock() {
+            *last = written.err().map(|error| error.to_string());
+        }
     }
 }
 

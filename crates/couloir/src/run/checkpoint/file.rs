@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::run::write_atomically;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 const MAGIC: [u8; 8] = *b"COULCKPT";
 const VERSION: u32 = 1;
@@ -17,30 +19,81 @@ const TAIL: u64 = 12;
 /// Bytes that are handled at a time.
 const BUFFER: usize = 1 << 16;
 
-/// Writes a checkpoint in one pass; the one before it stays until the new one is whole.
-pub(super) fn write(path: &Path, state: impl FnOnce(&mut Archive<'_>) -> Result<()>) -> Result<()> {
-    let mut failed = None;
-    let written = write_atomically(path, |out| {
-        let mut out = BufWriter::with_capacity(BUFFER, Summed::new(out));
-        out.write_all(&MAGIC)?;
-        out.write_all(&VERSION.to_le_bytes())?;
-        if let Err(error) = state(&mut Archive::save(path, &mut out)) {
-            failed = Some(error);
-            return Err(io::Error::other("the state could not be saved"));
+/// Parts of [`BUFFER`] bytes that may wait for the disk: 4 MiB.
+const WAITING: usize = 64;
+
+/// A checkpoint on its way to the disk: a thread writes, syncs and renames it while the run goes on. The one before
+/// it stays until the new one is whole.
+pub(super) struct Writing {
+    path: PathBuf,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// What the thread is sent; a checkpoint without its last part is not kept.
+enum Part {
+    Bytes(Vec<u8>),
+    Last,
+}
+
+impl Writing {
+    /// Takes the state, in one pass.
+    pub fn begin(path: &Path, state: impl FnOnce(&mut Archive<'_>) -> Result<()>) -> Result<Self> {
+        let (parts, received) = sync_channel(WAITING);
+        let target = path.to_owned();
+        let thread = std::thread::spawn(move || {
+            write_atomically(&target, |out| {
+                loop {
+                    match received.recv() {
+                        Ok(Part::Bytes(bytes)) => out.write_all(&bytes)?,
+                        Ok(Part::Last) => return Ok(()),
+                        Err(_) => return Err(io::Error::other("the state could not be saved")),
+                    }
+                }
+            })
+        });
+        let writing = Writing { path: path.to_owned(), thread };
+        match send(path, parts, state) {
+            Ok(()) => Ok(writing),
+            // the thread knows better than the channel what went wrong with the file
+            Err(Error::Checkpoint { error: CheckpointError::Io { .. }, .. }) => {
+                Err(writing.finish().err().unwrap_or_else(|| gone(path)))
+            }
+            Err(error) => Err(error),
         }
-        out.flush()?;
-        let length = out.get_ref().length + TAIL;
-        out.write_all(&length.to_le_bytes())?;
-        out.flush()?;
-        let sum = out.get_ref().sum.clone().finalize();
-        out.write_all(&sum.to_le_bytes())?;
-        out.flush()
-    });
-    match (failed, written) {
-        (Some(error), _) => Err(error),
-        (None, Err(error)) => Err(io_error(path, &error)),
-        (None, Ok(())) => Ok(()),
     }
+
+    /// Waits until it is on the disk.
+    pub fn finish(self) -> Result<()> {
+        match self.thread.join() {
+            Ok(written) => written.map_err(|error| io_error(&self.path, &error)),
+            Err(_) => Err(gone(&self.path)),
+        }
+    }
+}
+
+fn gone(path: &Path) -> Error {
+    io_error(path, &io::Error::other("the thread that wrote it is gone"))
+}
+
+/// All parts of a checkpoint.
+fn send(
+    path: &Path,
+    parts: SyncSender<Part>,
+    state: impl FnOnce(&mut Archive<'_>) -> Result<()>,
+) -> Result<()> {
+    let failed = |error: io::Error| io_error(path, &error);
+    let mut out = BufWriter::with_capacity(BUFFER, Summed::new(parts));
+    out.write_all(&MAGIC).map_err(failed)?;
+    out.write_all(&VERSION.to_le_bytes()).map_err(failed)?;
+    state(&mut Archive::save(path, &mut out))?;
+    out.flush().map_err(failed)?;
+    let length = out.get_ref().length + TAIL;
+    out.write_all(&length.to_le_bytes()).map_err(failed)?;
+    out.flush().map_err(failed)?;
+    let sum = out.get_ref().sum.clone().finalize();
+    out.write_all(&sum.to_le_bytes()).map_err(failed)?;
+    out.flush().map_err(failed)?;
+    out.get_ref().send(Part::Last).map_err(failed)
 }
 
 /// Loads a checkpoint, which nobody needs to trust: nothing is taken from it before its sum is right, and no entry
@@ -115,28 +168,32 @@ fn read_up_to(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(got)
 }
 
-/// Counts and sums what goes through.
-struct Summed<'a> {
-    out: &'a mut dyn Write,
+/// Counts and sums what goes through, on its way to the thread that writes.
+struct Summed {
+    parts: SyncSender<Part>,
     sum: crc32fast::Hasher,
     length: u64,
 }
 
-impl<'a> Summed<'a> {
-    fn new(out: &'a mut dyn Write) -> Self {
-        Summed { out, sum: crc32fast::Hasher::new(), length: 0 }
+impl Summed {
+    fn new(parts: SyncSender<Part>) -> Self {
+        Summed { parts, sum: crc32fast::Hasher::new(), length: 0 }
+    }
+
+    fn send(&self, part: Part) -> io::Result<()> {
+        self.parts.send(part).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
-impl Write for Summed<'_> {
+impl Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.sum.update(&bytes[..written]);
-        self.length += written as u64;
-        Ok(written)
+        self.sum.update(bytes);
+        self.length += bytes.len() as u64;
+        self.send(Part::Bytes(bytes.to_vec()))?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        Ok(())
     }
 }

@@ -17,6 +17,7 @@ pub use stale::{remove_stale, remove_unfinished};
 
 use super::{Algorithm, Clock, Journal, Observer};
 use crate::error::{Error, Result};
+use file::Writing;
 use std::path::{Path, PathBuf};
 
 /// Where a run keeps checkpoints, how often, and where it goes on from. They change nothing in its results.
@@ -83,6 +84,8 @@ pub(super) struct Keeper<'a> {
     fingerprint: &'a Fingerprint,
     clock: &'a dyn Clock,
     last: f64,
+    /// A checkpoint that may not be on the disk yet.
+    writing: Option<Writing>,
 }
 
 impl<'a> Keeper<'a> {
@@ -95,7 +98,7 @@ impl<'a> Keeper<'a> {
         if let Some(file) = &plan.file {
             remove_stale(file);
         }
-        Ok(Keeper { plan, fingerprint, clock, last: clock.seconds() })
+        Ok(Keeper { plan, fingerprint, clock, last: clock.seconds(), writing: None })
     }
 
     /// The run as the checkpoint to go on from has it; tells whether there is one.
@@ -123,19 +126,22 @@ impl<'a> Keeper<'a> {
         if !ends && self.clock.seconds() - self.last < self.plan.every {
             return;
         }
-        let written = self.write(path, solver, journal, observer);
-        observer.checkpointed(written);
+        self.finish(observer);
+        match Writing::begin(path, |archive| self.state(archive, solver, journal, observer)) {
+            Ok(writing) => self.writing = Some(writing),
+            Err(error) => observer.checkpointed(Err(error)),
+        }
+        if ends {
+            self.finish(observer);
+        }
         self.last = self.clock.seconds();
     }
 
-    fn write(
-        &self,
-        path: &Path,
-        solver: &mut dyn Algorithm,
-        journal: &mut Journal,
-        observer: &mut dyn Observer,
-    ) -> Result<()> {
-        file::write(path, |archive| self.state(archive, solver, journal, observer))
+    /// Waits for the last checkpoint.
+    fn finish(&mut self, observer: &mut dyn Observer) {
+        if let Some(writing) = self.writing.take() {
+            observer.checkpointed(writing.finish());
+        }
     }
 
     fn state(
@@ -149,5 +155,14 @@ impl<'a> Keeper<'a> {
         archive.nested("run", |archive| journal.state(archive))?;
         archive.nested("solver", |archive| solver.state(archive))?;
         archive.nested("observer", |archive| observer.state(archive))
+    }
+}
+
+impl Drop for Keeper<'_> {
+    /// A run that fails has its last checkpoint on the disk when the caller hears of it.
+    fn drop(&mut self) {
+        if let Some(writing) = self.writing.take() {
+            let _ = writing.finish();
+        }
     }
 }
