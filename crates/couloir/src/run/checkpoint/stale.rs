@@ -29,10 +29,11 @@ fn remove(path: &Path, is_over: impl Fn(u32) -> bool) {
     }
 }
 
-/// The process that a name like `.NAME.PROCESS.partial` or `.NAME.PROCESS-COUNT.partial` belongs to.
+/// The process that a name like `.NAME.PROCESS.partial`, `.NAME.PROCESS-COUNT.partial` or (of a file that was only to
+/// show that one can write there) `.NAME.PROCESS.probe` belongs to.
 fn process_of(name: &str, other: &str) -> Option<u32> {
     let middle = other.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?;
-    let middle = middle.strip_suffix(".partial")?;
+    let middle = middle.strip_suffix(".partial").or_else(|| middle.strip_suffix(".probe"))?;
     middle.split_once('-').map_or(middle, |(process, _)| process).parse().ok()
 }
 
@@ -46,7 +47,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let own = format!(".model.{}.partial", std::process::id());
         // no process has a number beyond 2^22
-        let stale = [".model.4294967294.partial", ".model.4294967295-7.partial"];
+        let stale =
+            [".model.4294967294.partial", ".model.4294967295-7.partial", ".model.4294967294.probe"];
         let kept =
             ["model", &own, ".other.4294967294.partial", ".model.partial", ".model.x.partial"];
         for name in stale.iter().chain(&kept) {
