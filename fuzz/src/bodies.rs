@@ -3,13 +3,18 @@
 //!
 //! Each must return for any bytes: no panic, no endless loop, no more memory than the limits allow.
 
+use couloir::domain::{L2Ball, Simplex};
 use couloir::model::{Classifier, ModelLimits};
+use couloir::problem::QuadraticBilinear;
+use couloir::run::Checkpoints;
+use couloir::{Method, Solve};
 use couloir_data::libsvm::{ReadOptions, read, read_from, write_to};
 use couloir_report::comparison::{figure, page};
 use couloir_report::results::{Results, ResultsLimits};
 use couloir_report::summary::summarise;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Limits that a few bytes can reach.
 fn small() -> ReadOptions {
@@ -121,6 +126,59 @@ fn show_results(bytes: &[u8]) {
     let text = results.to_text().expect("what was read");
     // what is not finite, and runs that were kept without all of their points, come back as what they are
     Results::parse(&text).expect("what was written");
+}
+
+/// A checkpoint: the bytes as they are, and as a piece of the entries of a real one whose sum is right. What can be
+/// loaded goes on.
+pub fn checkpoint(bytes: &[u8]) {
+    with_file(bytes, |path| {
+        if let Err(error) = Checkpoints::verify(path) {
+            check_message(&error.to_string());
+        }
+    });
+    let Some(([method, place @ ..], piece)) = bytes.split_first_chunk::<3>() else { return };
+    let method = *method as usize % METHODS.len();
+    let mut whole = real_checkpoint(method).to_vec();
+    let end = whole.len() - TAIL;
+    let place = HEAD + u16::from_le_bytes(*place) as usize % (end - HEAD);
+    for (byte, new) in whole[place..end].iter_mut().zip(piece) {
+        *byte = *new;
+    }
+    let sum = crc32fast::hash(&whole[..whole.len() - 4]);
+    let sum_at = whole.len() - 4;
+    whole[sum_at..].copy_from_slice(&sum.to_le_bytes());
+    with_file(&whole, |path| {
+        if let Err(error) = go_on(method, &Checkpoints::resume(path), 8) {
+            check_message(&error.to_string());
+        }
+    });
+}
+
+/// Bytes before and after the entries of a checkpoint.
+const HEAD: usize = 12;
+const TAIL: usize = 12;
+const METHODS: [&str; 5] = ["certified", "mpcgs", "spfw", "extragradient", "apg"];
+
+/// Solves a small problem up to so many iterations.
+fn go_on(method: usize, plan: &Checkpoints, iterations: u64) -> couloir::Result<()> {
+    let method: Method = METHODS[method].parse()?;
+    let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
+    let problem = QuadraticBilinear::on(&x_set, &y_set).build()?;
+    let solve = Solve::new(&problem, &x_set, &y_set).method(method).gap(1e-12);
+    let solution = solve.iterations(iterations).checkpoints(plan.clone()).run()?;
+    assert_eq!((solution.x.len(), solution.y.len()), (5, 4));
+    Ok(())
+}
+
+/// The bytes of a checkpoint after five iterations.
+fn real_checkpoint(method: usize) -> &'static [u8] {
+    static REAL: [OnceLock<Vec<u8>>; METHODS.len()] = [const { OnceLock::new() }; METHODS.len()];
+    REAL[method].get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("checkpoint");
+        go_on(method, &Checkpoints::to(&path), 5).expect("a solve");
+        std::fs::read(&path).expect("a checkpoint")
+    })
 }
 
 /// A message that a terminal can show: not empty, and without an end.

@@ -112,10 +112,16 @@ proptest! {
     }
 
     #[test]
+    fn checkpoints(method in 0u8..5, place in any::<[u8; 2]>(), piece in prop::collection::vec(any::<u8>(), 1..12)) {
+        bodies::checkpoint(&[&[method], &place[..], &piece].concat());
+    }
+
+    #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         bodies::text(&bytes);
         bodies::compressed(&bytes);
         bodies::model(&bytes);
         bodies::results(&bytes);
+        bodies::checkpoint(&bytes);
     }
 }

@@ -137,6 +137,11 @@ impl SparseMatrix {
         })?;
         let SparseMatrix { mut rows, mut columns } = self;
         let n = rows.lines();
+        // by no more than is needed: room to grow would be half of the memory
+        for line in [&mut rows, &mut columns] {
+            line.indices.reserve_exact(n);
+            line.values.reserve_exact(n);
+        }
         columns.indices.extend(0..n as u32);
         columns.values.resize(columns.indices.len(), value);
         columns.starts.push(columns.indices.len());

@@ -285,8 +285,10 @@ impl RobustFit {
         let (d, entries) = (big(features) + intercept, big(entries) + n * intercept);
         let (points, images) = self.vectors();
         // by rows and by columns, a number and a place for each entry; both twice where they are copied
-        let copied = self.intercept || matches!(self.method, Method::Mpscgs(_));
-        let sparse = entries * if copied { 52 } else { 32 } + 16 * (n + d);
+        let copied = matches!(self.method, Method::Mpscgs(_));
+        // a column more may move the numbers of one order
+        let moved = if self.intercept { 8 } else { 0 };
+        let sparse = entries * (if copied { 52 } else { 32 } + moved) + 16 * (n + d);
         // Gram matrices of the smaller side, where it is small
         let side = h.min(d).min(512);
         let small = 8 * (24 * n + 8 * side * side + 8 * d);
