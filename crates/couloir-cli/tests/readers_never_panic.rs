@@ -125,3 +125,8 @@ proptest! {
         bodies::checkpoint(&bytes);
     }
 }
+
+#[test]
+fn a_checkpoint_that_asks_for_no_error_at_all_comes_to_an_end() {
+    bodies::checkpoint(b")p\xca\xff\xff\x00\x00\xca*");
+}

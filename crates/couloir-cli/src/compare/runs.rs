@@ -184,7 +184,7 @@ impl Problem {
                 };
                 (status, outcome.certificate, outcome.facts)
             }
-            (Err(error), _) if !error.is_numerical() => return Err(error.into()),
+            (Err(error), _) if !error.is_numerical() => return Err(error),
             (Err(error), _) | (Ok(_), Some(error)) => {
                 (trouble_at(&error), Certificate::NONE, Vec::new())
             }

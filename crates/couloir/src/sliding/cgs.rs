@@ -165,7 +165,8 @@ impl Cgs {
     }
 }
 
-/// `ceil(log2(delta_0 / eps))`, at least 0.
+/// `ceil(log2(delta_0 / eps))`, at least 0, and no more than halvings lead from the largest number to none.
 fn rounds_to(delta_0: f64, eps: f64) -> u64 {
-    if delta_0 <= eps { 0 } else { (delta_0 / eps).log2().ceil() as u64 }
+    const HALVINGS: f64 = (f64::MAX_EXP - f64::MIN_EXP + 53) as f64;
+    if delta_0 <= eps { 0 } else { (delta_0 / eps).log2().ceil().min(HALVINGS) as u64 }
 }
