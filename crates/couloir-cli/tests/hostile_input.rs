@@ -265,8 +265,48 @@ fn results() -> Vec<Case> {
     ]
 }
 
+fn checkpoints() -> Vec<Case> {
+    let resume = "good.svm --resume bad.ck";
+    let head = |version: u32| [&b"COULCKPT"[..], &version.to_le_bytes()].concat();
+    // entries in a file whose length and sum are right
+    let sealed = |entries: &[u8]| {
+        let mut file = [&head(1)[..], entries].concat();
+        file.extend((file.len() as u64 + 12).to_le_bytes());
+        file.extend(crc32fast::hash(&file).to_le_bytes());
+        file
+    };
+    let mut other_sum = sealed(b"entries");
+    other_sum[13] ^= 1;
+    vec![
+        case("a checkpoint of no bytes", resume, b""),
+        case("a checkpoint that is data", resume, "1 1:1\n2 2:1\n"),
+        case("a checkpoint of its name alone", resume, b"COULCKPT"),
+        case("a checkpoint of a later version", resume, [head(7), vec![0; 50]].concat()),
+        case("a checkpoint with a changed byte", resume, other_sum),
+        case("a checkpoint without entries", resume, sealed(b"")),
+        case("a checkpoint of 2^64 bytes", resume, {
+            [&head(1)[..], &u64::MAX.to_le_bytes(), &[0; 4]].concat()
+        }),
+        case("a checkpoint with a text of 2^60 bytes", resume, {
+            sealed(
+                &[
+                    &b"L\x0bfingerprint"[..],
+                    &1u64.to_le_bytes(),
+                    b"t\0",
+                    &(1u64 << 60).to_le_bytes(),
+                ]
+                .concat(),
+            )
+        }),
+        case("a checkpoint with a list of 2^60 items", resume, {
+            sealed(&[&b"L\x0bfingerprint"[..], &(1u64 << 60).to_le_bytes()].concat())
+        }),
+        without_file("a device in place of a checkpoint", "good.svm --resume /dev/zero"),
+    ]
+}
+
 fn cases() -> Vec<Case> {
-    let data = text().into_iter().chain(packed()).chain(models());
+    let data = text().into_iter().chain(packed()).chain(models()).chain(checkpoints());
     let data = data.map(|case| Case { options: DATA, ..case });
     data.chain(results().into_iter().map(|case| Case { options: REPORT, ..case })).collect()
 }

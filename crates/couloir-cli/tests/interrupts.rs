@@ -120,7 +120,7 @@ fn a_second_signal_ends_at_once_and_leaves_no_half_files() {
     generate(folder.path(), "text.svm");
     // an iteration of printed mpscgs takes long: the first signal waits for its end
     let arguments =
-        "fit text.svm --method mpscgs --schedule printed --tau 1000 --lambda-n 0.01 -o model";
+        "fit text.svm --method mpscgs --schedule printed --tau 1000 --lambda-n 1e-5 -o model";
     let child = start(folder.path(), &format!("{arguments} --checkpoint state --quiet"));
     std::thread::sleep(Duration::from_millis(300));
     let began = Instant::now();
@@ -248,10 +248,14 @@ fn commands_without_a_state_end_at_the_first_signal_and_leave_nothing_half() {
     assert_eq!(text(&output.stderr), "couloir: interrupted\n");
     assert!(files(folder.path()).is_empty());
 
-    generate(folder.path(), "text.svm");
+    // a path of many seconds
+    let shape = ["--rows", "4000", "--features", "8000"];
+    let made =
+        couloir(folder.path()).args(["data", "generate", "-o", "text.svm"]).args(shape).assert();
+    made.success();
     let child = start(
         folder.path(),
-        "path text.svm --tol 1e-7 --points 50 --max-iters 100000 -o model --quiet",
+        "path text.svm --tol 1e-9 --points 50 --max-iters 100000 -o model --quiet",
     );
     std::thread::sleep(Duration::from_millis(400));
     send("-INT", &child);
