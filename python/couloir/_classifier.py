@@ -52,7 +52,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default=0.1
         Stop when the certified gap is at most this, in units of the loss. The default is that of the command: on text,
         test accuracy no longer changes below it, and the losses are far closer to their optimum than the gap can
-        prove. Take 1e-3 where the weights themselves matter; it takes about five times as long.
+        prove. Take 1e-3 where the weights themselves matter; it takes up to five times as long.
     max_time : float, default=None
         Stop after this many seconds of the method's own work.
     max_iter : int, default=10000
