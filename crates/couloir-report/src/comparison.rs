@@ -1,6 +1,7 @@
 //! A comparison, to be looked at: its table, its figure in the layout of the paper, its page.
 
 use crate::figure::{Figure, Panel, Series};
+use crate::numbers::show_digits;
 use crate::page::{self, Page, Table};
 use crate::results::{DataFacts, Point, Results, Search};
 use crate::summary::{Entry, SHARES, summarise};
@@ -176,14 +177,7 @@ fn page_point(point: &Point) -> page::Point {
 
 /// A number with three digits that matter.
 fn number(value: f64) -> String {
-    if value == 0.0 {
-        "0".to_owned()
-    } else if (1e-2..1e4).contains(&value.abs()) {
-        let digits = (2 - value.abs().log10().floor() as i32).max(0);
-        format!("{value:.*}", digits as usize)
-    } else {
-        format!("{value:.2e}")
-    }
+    show_digits(value, 3)
 }
 
 #[cfg(test)]

@@ -19,13 +19,20 @@ pub fn show_bytes(bytes: u64) -> String {
 /// A number: four digits that matter.
 #[must_use]
 pub fn show(value: f64) -> String {
+    show_digits(value, 4)
+}
+
+/// A number: so many digits that matter, and a power of ten where it is far from 1.
+#[must_use]
+pub fn show_digits(value: f64, digits: i32) -> String {
+    let plain = 10f64.powi(1 - digits)..10f64.powi(digits + 1);
     if value == 0.0 {
         "0".to_owned()
-    } else if (1e-3..1e5).contains(&value.abs()) {
-        let digits = (3 - value.abs().log10().floor() as i32).max(0);
-        format!("{value:.*}", digits as usize)
+    } else if plain.contains(&value.abs()) {
+        let places = (digits - 1 - value.abs().log10().floor() as i32).max(0);
+        format!("{value:.*}", places as usize)
     } else {
-        format!("{value:.3e}")
+        format!("{value:.*e}", (digits - 1) as usize)
     }
 }
 
