@@ -3,9 +3,10 @@
 //!
 //! Each must return for any bytes: no panic, no endless loop, no more memory than the limits allow.
 
-use couloir::domain::{L2Ball, Simplex};
-use couloir::model::{Classifier, ModelLimits};
-use couloir::problem::QuadraticBilinear;
+use couloir::domain::{Domain, L2Ball, Simplex};
+use couloir::linalg::SparseMatrix;
+use couloir::model::{Classifier, ModelLimits, RobustMulticlass, RobustSettings};
+use couloir::problem::{QuadraticBilinear, SaddleProblem};
 use couloir::run::Checkpoints;
 use couloir::{Method, Solve};
 use couloir_data::libsvm::{ReadOptions, read, read_from, write_to};
@@ -137,8 +138,8 @@ pub fn checkpoint(bytes: &[u8]) {
         }
     });
     let Some(([method, place @ ..], piece)) = bytes.split_first_chunk::<3>() else { return };
-    let method = *method as usize % METHODS.len();
-    let mut whole = real_checkpoint(method).to_vec();
+    let run = *method as usize % RUNS.len();
+    let mut whole = real_checkpoint(run).to_vec();
     let end = whole.len() - TAIL;
     let place = HEAD + u16::from_le_bytes(*place) as usize % (end - HEAD);
     for (byte, new) in whole[place..end].iter_mut().zip(piece) {
@@ -148,7 +149,7 @@ pub fn checkpoint(bytes: &[u8]) {
     let sum_at = whole.len() - 4;
     whole[sum_at..].copy_from_slice(&sum.to_le_bytes());
     with_file(&whole, |path| {
-        if let Err(error) = go_on(method, &Checkpoints::resume(path), 8) {
+        if let Err(error) = go_on(run, &Checkpoints::resume(path), 8) {
             check_message(&error.to_string());
         }
     });
@@ -157,29 +158,68 @@ pub fn checkpoint(bytes: &[u8]) {
 /// Bytes before and after the entries of a checkpoint.
 const HEAD: usize = 12;
 const TAIL: usize = 12;
-const METHODS: [&str; 5] = ["certified", "mpcgs", "spfw", "extragradient", "apg"];
+/// Methods, and whether they fit a classifier, where points are kept in other ways.
+pub const RUNS: [(&str, bool); 8] = [
+    ("certified", false),
+    ("mpcgs", false),
+    ("spfw", false),
+    ("extragradient", false),
+    ("apg", false),
+    ("certified", true),
+    ("mpscgs", true),
+    ("svre", true),
+];
 
 /// Solves a small problem up to so many iterations.
-fn go_on(method: usize, plan: &Checkpoints, iterations: u64) -> couloir::Result<()> {
-    let mut method: Method = METHODS[method].parse()?;
-    if let Method::Printed(settings) = &mut method {
-        settings.inner_budget = 10_000; // a forged state may ask for far more than it is worth
+fn go_on(run: usize, plan: &Checkpoints, iterations: u64) -> couloir::Result<()> {
+    let (name, is_classifier) = RUNS[run];
+    let mut method: Method = name.parse()?;
+    match &mut method {
+        // a forged state may ask for far more than it is worth
+        Method::Printed(settings) => settings.inner_budget = 10_000,
+        Method::Mpscgs(settings) => settings.first_batch = 3,
+        _ => {}
+    }
+    if is_classifier {
+        let model = classifier()?;
+        return solve(&model, &model.x_set()?, model.y_set(), method, plan, iterations);
     }
     let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
     let problem = QuadraticBilinear::on(&x_set, &y_set).build()?;
-    let solve = Solve::new(&problem, &x_set, &y_set).method(method).gap(1e-12);
+    solve(&problem, &x_set, &y_set, method, plan, iterations)
+}
+
+fn solve(
+    problem: &dyn SaddleProblem,
+    x_set: &dyn Domain,
+    y_set: &dyn Domain,
+    method: Method,
+    plan: &Checkpoints,
+    iterations: u64,
+) -> couloir::Result<()> {
+    let solve = Solve::new(problem, x_set, y_set).method(method).gap(1e-12);
     let solution = solve.iterations(iterations).checkpoints(plan.clone()).run()?;
-    assert_eq!((solution.x.len(), solution.y.len()), (5, 4));
+    assert_eq!((solution.x.len(), solution.y.len()), (problem.dim_x(), problem.dim_y()));
     Ok(())
 }
 
+fn classifier() -> couloir::Result<RobustMulticlass> {
+    let (n, d, classes) = (8, 4, 2);
+    let starts = (0..=n).map(|i| 2 * i).collect();
+    let indices = (0..n).flat_map(|i| [i as u32 % 2, 2 + (i as u32 / 2) % 2]).collect();
+    let values = (0..2 * n).map(|p| 1.0 + (p as f64).sin()).collect();
+    let rows = SparseMatrix::from_rows(d, starts, indices, values)?;
+    let labels = (0..n).map(|i| (i as u32 / 3) % 2).collect();
+    RobustMulticlass::new(rows, labels, classes, RobustSettings::default().tau(3.0))
+}
+
 /// The bytes of a checkpoint after five iterations.
-fn real_checkpoint(method: usize) -> &'static [u8] {
-    static REAL: [OnceLock<Vec<u8>>; METHODS.len()] = [const { OnceLock::new() }; METHODS.len()];
-    REAL[method].get_or_init(|| {
+fn real_checkpoint(run: usize) -> &'static [u8] {
+    static REAL: [OnceLock<Vec<u8>>; RUNS.len()] = [const { OnceLock::new() }; RUNS.len()];
+    REAL[run].get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("checkpoint");
-        go_on(method, &Checkpoints::to(&path), 5).expect("a solve");
+        go_on(run, &Checkpoints::to(&path), 5).expect("a solve");
         std::fs::read(&path).expect("a checkpoint")
     })
 }

@@ -7,8 +7,9 @@ mod watch;
 
 use crate::data_sets::DataSet;
 use crate::failure::bad;
-use crate::files::{Limits, Memory, on_threads};
+use crate::files::{Limits, on_threads};
 use crate::interrupt::{First, Interrupted, listen};
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::settings::{Objective, StartName};
 use crate::values::{count, positive, threads};
@@ -220,6 +221,7 @@ fn compare(
         .tau(options.tau.0)
         .lambda_n(options.lambda_n)
         .seed(options.seed)
+        .max_memory(options.limits.memory.limit())
         .cancel(Some(cancel.clone()));
     fit.check()?;
     let interrupted = |results: &Results| -> Result<()> {

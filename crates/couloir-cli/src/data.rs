@@ -225,7 +225,7 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
     listen(First::Quits, options.output.iter().cloned().collect());
     text.check().map_err(name_option)?;
     let what = format!("data of {rows} rows and {features} features");
-    options.limits.check(&what, text.memory(), "make less, or raise --max-memory")?;
+    options.limits.memory.check(&what, text.memory(), "make less")?;
     on_threads(options.threads, || {
         let data = text.generate()?;
         let Some(path) = &options.output else {

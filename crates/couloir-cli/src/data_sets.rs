@@ -55,9 +55,7 @@ impl DataSet {
     pub fn check(&self, limits: &Limits) -> Result<()> {
         match &self.from {
             From::Source(_) => Ok(()),
-            From::Made(text) => {
-                limits.check(&self.name, text.memory(), "make less, or raise --max-memory")
-            }
+            From::Made(text) => limits.memory.check(&self.name, text.memory(), "make less"),
         }
     }
 
@@ -74,8 +72,7 @@ impl DataSet {
                 let data = text.generate()?;
                 let (what, bytes) =
                     job(data.len(), data.features, data.classes.len(), data.nonzeros());
-                let advice = "make less, or raise --max-memory";
-                limits.check(&format!("{}: {what}", self.name), bytes, advice)?;
+                limits.memory.check(&format!("{}: {what}", self.name), bytes, "make less")?;
                 Ok(data)
             }
         }

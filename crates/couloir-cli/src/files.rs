@@ -2,7 +2,8 @@
 //! paths that are known to work before the work begins.
 
 use crate::failure::bad;
-use crate::values::{bytes, show_bytes};
+use crate::memory::Memory;
+use crate::values::bytes;
 use anyhow::{Context, Result};
 use couloir::run::write_atomically;
 use couloir_data::fetch::{Platform, cache_folder};
@@ -10,21 +11,6 @@ use couloir_data::libsvm::{ReadOptions, read, read_from};
 use couloir_data::{DataError, Dataset, LineFault, catalogue};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// How much memory may be used.
-#[derive(clap::Args, Clone, Copy)]
-pub struct Memory {
-    /// Refuse what would take more memory than this, e.g. 2G [default: what the machine has free]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
-    max_memory: Option<u64>,
-}
-
-impl Memory {
-    /// Bytes that may be used.
-    pub fn bytes(&self) -> u64 {
-        self.max_memory.unwrap_or_else(available_memory)
-    }
-}
 
 /// How much of a data file to bear.
 #[derive(clap::Args, Clone, Copy)]
@@ -45,19 +31,6 @@ impl Limits {
         self.memory.bytes()
     }
 
-    /// Fails if a job needs more memory than may be used. `what` names the job with its sizes.
-    pub fn check(&self, what: &str, needed: u64, advice: &str) -> Result<()> {
-        let limit = self.memory();
-        if needed <= limit {
-            return Ok(());
-        }
-        let (needed, limit) = (show_bytes(needed), show_bytes(limit));
-        let why = if self.memory.max_memory.is_some() { "allowed by --max-memory" } else { "free" };
-        Err(bad(format!(
-            "{what} would take about {needed} of memory and {limit} are {why}; {advice}"
-        )))
-    }
-
     /// How to read within these limits.
     pub fn read_options(&self, classes: Option<usize>) -> ReadOptions {
         let options = ReadOptions::default()
@@ -69,25 +42,6 @@ impl Limits {
             None => options,
         }
     }
-}
-
-/// What the system says is free: Linux does, and where memory is rationed by a control group that
-/// counts too. Elsewhere a figure that most machines have.
-fn available_memory() -> u64 {
-    const UNKNOWN: u64 = 4 << 30;
-    let number =
-        |path: &str| -> Option<u64> { std::fs::read_to_string(path).ok()?.trim().parse().ok() };
-    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let free = free_of(&meminfo).unwrap_or(UNKNOWN);
-    let ration = number("/sys/fs/cgroup/memory.max")
-        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
-    free.min(ration.unwrap_or(u64::MAX))
-}
-
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn free_of(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// The folder where data sets are kept.
@@ -238,13 +192,6 @@ pub fn on_threads<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn free_memory_is_read_from_meminfo() {
-        let text = "MemTotal:  16 kB\nMemAvailable:     8 kB\n";
-        assert_eq!(free_of(text), Some(8192));
-        assert_eq!(free_of("nonsense"), None);
-    }
 
     #[test]
     fn outputs_are_checked_and_nothing_stays() {

@@ -3,10 +3,13 @@
 use crate::failure::say;
 use couloir::run::{Cancel, remove_unfinished};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The first signal that came; 0 before.
 static CAME: AtomicI32 = AtomicI32::new(0);
+
+/// Whether the last word is taken: by a signal that ends the process at once, or by a job that is over.
+static LAST_WORD: AtomicBool = AtomicBool::new(false);
 
 /// What a job does at the first signal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,8 +35,9 @@ pub fn listen(first: First, outputs: Vec<PathBuf>) -> Cancel {
                         flag.raise();
                         continue;
                     }
-                    outputs.iter().for_each(|path| remove_unfinished(path));
+                    take_the_last_word();
                     say("interrupted");
+                    outputs.iter().for_each(|path| remove_unfinished(path));
                     signal_hook::low_level::exit(128 + signal);
                 }
             });
@@ -42,6 +46,16 @@ pub fn listen(first: First, outputs: Vec<PathBuf>) -> Cancel {
     #[cfg(not(unix))]
     let _ = (first, outputs);
     cancel
+}
+
+/// Waits for the end of the process if the last word is taken: a job that failed because a signal took away the file that
+/// it wrote has nothing to add, and a signal has nothing to add to a job that is over.
+pub fn take_the_last_word() {
+    if LAST_WORD.swap(true, Ordering::SeqCst) {
+        loop {
+            std::thread::park();
+        }
+    }
 }
 
 /// A run that was ended by a signal; what it had is written.

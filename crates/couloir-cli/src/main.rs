@@ -11,6 +11,9 @@ mod fit;
 mod fit_page;
 mod interrupt;
 mod keeping;
+mod memory;
+#[cfg(target_os = "linux")]
+mod pages;
 mod path;
 mod predict;
 mod progress;
@@ -87,19 +90,11 @@ enum Job {
     Demo(demo::Options),
 }
 
-/// Large blocks go back to the system when they are freed: by default glibc keeps those of up to 32 MiB once
-/// it has seen one freed. Measured on the fit of news20: a peak of 232 in place of 266 MiB.
-fn return_freed_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        const THRESHOLD: libc::c_int = 1 << 20;
-        // SAFETY: sets a number in the allocator; no other thread runs yet.
-        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, THRESHOLD) };
-    }
-}
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static MEMORY: pages::Pages = pages::Pages;
 
 fn main() -> ExitCode {
-    return_freed_memory();
     let job = match Command::try_parse() {
         Ok(command) => command.job,
         Err(error) => return failure::report_usage(&error),
@@ -116,6 +111,7 @@ fn main() -> ExitCode {
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };
+    interrupt::take_the_last_word();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),

@@ -179,6 +179,7 @@ impl Settings {
             .intercept(self.intercept)
             .tol(self.tol)
             .max_seconds(self.max_time)
+            .max_memory(self.limits.memory.limit())
             .max_grads(self.max_grads)
             .max_iters(Some(self.max_iters))
             .seed(self.seed);
@@ -207,7 +208,7 @@ pub fn read_to_train(
     if let Some(classes) = classes {
         // each has a label and a place, before anything is known of the file
         let bytes = (classes as u64).saturating_mul(128);
-        limits.check(&format!("{classes} classes"), bytes, "declare fewer")?;
+        limits.memory.check(&format!("{classes} classes"), bytes, "declare fewer")?;
     }
     let data = source.read(&limits.read_options(classes))?;
     data.check_trainable(source.name())?;
@@ -218,8 +219,8 @@ pub fn read_to_train(
         )));
     }
     let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
-    let advice = "use fewer features or classes, or raise --max-memory";
-    limits.check(&format!("{file}: {what}"), bytes, advice)?;
+    let advice = "use fewer features or classes";
+    limits.memory.check(&format!("{file}: {what}"), bytes, advice)?;
     Ok(data)
 }
 

@@ -81,7 +81,7 @@ impl Inputs {
         let (h, d) = (model.classes() as u64, model.features() as u64);
         let what = format!("{}: {n} rows with {entries} entries", source.name().display());
         let bytes = 24 * (entries + n) + 16 * d * (h + 1);
-        self.limits.check(&what, bytes, "use fewer rows, or raise --max-memory")?;
+        self.limits.memory.check(&what, bytes, "use fewer rows")?;
         Ok(data)
     }
 }

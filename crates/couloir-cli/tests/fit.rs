@@ -107,11 +107,28 @@ fn budgets_end_a_run_and_say_so() {
         ("--max-iters 2", "iteration limit"),
         ("--max-grads 3", "limit of grad_x"),
         ("--max-time 1e-9", "time limit"),
+        ("--max-memory 1M", "memory limit"),
     ] {
         let report = fit(folder.path(), &format!("text.svm --tol 1e-12 {budget}"));
         assert_eq!(report["status"], status);
         assert!(number(&report, "gap") > 1e-12);
     }
+}
+
+#[test]
+fn a_fit_over_its_memory_ends_with_its_best_point_and_goes_on_with_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    // the estimate is within the limit, the process with all its code is not
+    let ended =
+        fit(folder.path(), "text.svm --tol 1e-4 --max-memory 1M -o model --checkpoint state");
+    assert_eq!((&ended["status"], &ended["iterations"]), (&"memory limit".into(), &0.into()));
+    assert!(number(&ended, "gap").is_finite());
+    assert_eq!(files(folder.path()), ["model", "state", "text.svm"]);
+    let more = fit(folder.path(), "text.svm --tol 1e-4 --max-memory 1G -o model --resume state");
+    let whole = fit(folder.path(), "text.svm --tol 1e-4");
+    assert_eq!(more["status"], "solved");
+    assert_eq!((&more["gap"], &more["iterations"]), (&whole["gap"], &whole["iterations"]));
 }
 
 #[test]

@@ -112,8 +112,8 @@ proptest! {
     }
 
     #[test]
-    fn checkpoints(method in 0u8..5, place in any::<[u8; 2]>(), piece in prop::collection::vec(any::<u8>(), 1..12)) {
-        bodies::checkpoint(&[&[method], &place[..], &piece].concat());
+    fn checkpoints(run in 0..bodies::RUNS.len() as u8, place in any::<[u8; 2]>(), piece in prop::collection::vec(any::<u8>(), 1..12)) {
+        bodies::checkpoint(&[&[run], &place[..], &piece].concat());
     }
 
     #[test]

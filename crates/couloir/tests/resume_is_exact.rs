@@ -4,11 +4,12 @@
 use couloir::linalg::SparseMatrix;
 use couloir::model::{Fitted, RobustFit, Start};
 use couloir::run::{
-    Algorithm, Cancel, CheckpointError, Checkpoints, Clock, Flow, NoClock, Observer, Status,
-    TracePoint,
+    Algorithm, Cancel, CheckpointError, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer,
+    Status, TracePoint,
 };
 use couloir::{Error, Method, Result};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const CLASSES: usize = 3;
 
@@ -127,6 +128,22 @@ fn a_cancelled_fit_keeps_its_best_point_and_its_state() {
     assert!(cancelled.gap().is_finite());
     let resumed = run(&fit().checkpoints(Checkpoints::resume(&file))).expect("a fit");
     assert_eq!(resumed.solution(), run(&fit()).expect("a fit").solution());
+}
+
+#[test]
+fn a_fit_that_took_too_much_memory_keeps_its_state_and_goes_on_with_another_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fit.checkpoint");
+    let whole = run(&fit()).expect("a fit");
+    let taken = AtomicU64::new(0); // a byte more at every look
+    let limit = MemoryLimit::new(1, move || taken.fetch_add(1, Ordering::Relaxed));
+    let plan = fit().checkpoints(Checkpoints::to(&file)).max_memory(Some(limit));
+    let ended = run(&plan).expect("a fit");
+    assert_eq!((ended.outcome().status, ended.outcome().iterations), (Status::MemoryLimit, 2));
+    assert!(ended.gap().is_finite() && ended.gap() > whole.gap());
+    let more = MemoryLimit::new(2, || 2);
+    let plan = fit().checkpoints(Checkpoints::resume(&file)).max_memory(Some(more));
+    assert_eq!(run(&plan).expect("a fit").solution(), whole.solution());
 }
 
 fn error_of(result: Result<Fitted>) -> CheckpointError {

@@ -216,8 +216,8 @@ fn batches_are_means_of_components_and_all_of_them_are_the_whole() {
         assert!(part.best_response(at.seen(), &mut best) < 1e-12);
         assert!(part.value(at.seen(), &best) >= value);
         let there = At::new(&*part, &some_x(&model, 1.01));
-        let bend = part.bend_x(at.seen(), there.seen(), &y, 0.0);
         let along: f64 = (0..slope.len()).map(|i| slope[i] * (there.image[i] - at.image[i])).sum();
+        let bend = part.bend_x(at.seen(), there.seen(), &y, along);
         let plain = part.value(there.seen(), &y) - part.value(at.seen(), &y) - along;
         assert!((bend.value - plain).abs() < 1e-13 + bend.rounding);
         let change = part.change_y(at.seen(), &y, &best);

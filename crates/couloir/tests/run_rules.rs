@@ -2,11 +2,11 @@
 
 use couloir::domain::{L2Ball, Simplex};
 use couloir::problem::{Counter, QuadraticBilinear};
-use couloir::run::{Algorithm, Clock, Flow, NoClock, Status, StopRules, TracePoint};
+use couloir::run::{Algorithm, Clock, Flow, MemoryLimit, NoClock, Status, StopRules, TracePoint};
 use couloir::{Method, Solution, Solve};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 fn rules() -> StopRules {
     let mut rules = StopRules::default();
@@ -60,6 +60,15 @@ fn each_rule_ends_the_run_with_its_own_status() {
     time.seconds = Some(3.0);
     let outcome = solve(time, &Ticking::default(), Method::printed()).outcome;
     assert_eq!((outcome.status, outcome.iterations, outcome.seconds), (Status::TimeLimit, 3, 3.0));
+
+    let mut memory = rules();
+    let taken = AtomicU64::new(0); // a byte more at every look
+    memory.memory = Some(MemoryLimit::new(3, move || taken.fetch_add(1, Ordering::Relaxed)));
+    let outcome = solve(memory, &NoClock, Method::printed()).outcome;
+    assert_eq!((outcome.status, outcome.iterations), (Status::MemoryLimit, 4));
+    assert_eq!(outcome.status.to_string(), "memory limit");
+    let (first, last) = (outcome.trace[0].certificate.gap, outcome.certificate.gap);
+    assert!(last.is_finite() && last < first, "the best pair is kept: {last} of {first}");
 
     for (counter, limit) in [(Counter::GradX, 30), (Counter::LoY, 50), (Counter::Value, 3)] {
         let mut budget = rules();

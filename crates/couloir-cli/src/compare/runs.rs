@@ -8,7 +8,8 @@ use couloir::certificate::FwGap;
 use couloir::domain::{Domain, NuclearBall};
 use couloir::model::{RobustFit, RobustMulticlass, Start};
 use couloir::run::{
-    Algorithm, Cancel, Checkpoints, Clock, Flow, Status, StopRules, TracePoint, WallClock,
+    Algorithm, Cancel, Checkpoints, Clock, Flow, MemoryLimit, Status, StopRules, TracePoint,
+    WallClock,
 };
 use couloir::solver::{PAPER_GRID, search_steps};
 use couloir::{Certificate, Error, Method, Solve};
@@ -33,11 +34,12 @@ pub struct Problem {
     budget: f64,
     seed: u64,
     cancel: Cancel,
+    max_memory: Option<MemoryLimit>,
 }
 
 impl Problem {
     pub fn new(name: &str, mut data: Dataset, fit: &RobustFit, budget: f64) -> Result<Self> {
-        let cancel = fit.cancel.clone().unwrap_or_default();
+        let (cancel, max_memory) = (fit.cancel.clone().unwrap_or_default(), fit.max_memory.clone());
         let (d, classes, entries) = (data.features, data.classes.len(), data.nonzeros());
         let rows = data.take_matrix()?;
         let model = fit.model(rows, std::mem::take(&mut data.labels), classes)?;
@@ -56,7 +58,7 @@ impl Problem {
             Start::Vertex => (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect(),
             _ => vec![1.0 / n as f64; n],
         };
-        Ok(Problem { facts, x_set, model, start, budget, seed: fit.seed, cancel })
+        Ok(Problem { facts, x_set, model, start, budget, seed: fit.seed, cancel, max_memory })
     }
 
     pub fn facts(&self) -> &DataFacts {
@@ -79,7 +81,8 @@ impl Problem {
     fn solve(&self, method: Method, seconds: f64) -> Solve<'_> {
         let mut rules = StopRules::default();
         (rules.relative_gap, rules.iterations) = (None, Some(MANY));
-        (rules.seconds, rules.cancel) = (Some(seconds), Some(self.cancel.clone()));
+        (rules.seconds, rules.memory) = (Some(seconds), self.max_memory.clone());
+        rules.cancel = Some(self.cancel.clone());
         if let Method::Svre(settings) = &method {
             let epoch = (self.facts.n as u64).div_ceil(settings.batch.max(1));
             rules.evaluate_every = epoch.div_ceil(LOOKS);

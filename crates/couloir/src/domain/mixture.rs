@@ -9,15 +9,25 @@ const DEAR: u32 = 4;
 /// And where each is the work of a small matrix.
 pub(super) const CHEAP: u32 = 12;
 
-/// Two linear functions `u -> constant + <slope, u>`, and what is known of their mixtures.
+/// Two linear functions `u -> constant + <slope, u>`, to be mixed.
 #[derive(Clone, Copy, Debug)]
 pub struct MixTask<'a> {
     /// The slope at weight 0.
     pub from: &'a [f64],
-    /// The constant at weight 0.
-    pub from_constant: f64,
     /// The slope at weight 1.
     pub to: &'a [f64],
+    /// Their constants, and what is sought.
+    pub goal: MixGoal,
+    /// Whether the slope at weight 0 is, up to rounding, the mixture that this oracle's last search found: what is
+    /// known of that need not be computed anew.
+    pub follows: bool,
+}
+
+/// The numbers of a [`MixTask`].
+#[derive(Clone, Copy, Debug)]
+pub struct MixGoal {
+    /// The constant at weight 0.
+    pub from_constant: f64,
     /// The constant at weight 1.
     pub to_constant: f64,
     /// A lower bound of the minimum over the set at weight 0.
@@ -26,9 +36,6 @@ pub struct MixTask<'a> {
     pub guess: f64,
     /// The search ends when no more than this is to be gained.
     pub worth: f64,
-    /// Whether the slope at weight 0 is, up to rounding, the mixture that this oracle's last search found: what is
-    /// known of that need not be computed anew.
-    pub follows: bool,
 }
 
 /// What a search found.
@@ -67,30 +74,30 @@ impl Cut {
 /// `t` the minimum of `<(1-t) from + t to, u>` and `<to - from, u>` at the minimiser: `D` is concave, and that is its
 /// slope but for the constants.
 pub(super) fn search(
-    task: &MixTask<'_>,
+    goal: &MixGoal,
     evaluations: u32,
     mut minimise: impl FnMut(f64) -> Result<(LinearMin, f64)>,
 ) -> Result<Mixture> {
     let mut best = Mixture {
         weight: 0.0,
-        lower: task.known,
+        lower: goal.known,
         confidence: Confidence::Exact,
         evaluations: 0,
         products: 0,
     };
     let (mut low, mut high) = (None::<Cut>, None::<Cut>);
-    let mut weight = task.guess;
+    let mut weight = goal.guess;
     for _ in 0..evaluations {
         let (minimum, slope) = minimise(weight)?;
         best.evaluations += 1;
         best.products += minimum.products;
         best.confidence = best.confidence.and(minimum.confidence);
-        let constant = (1.0 - weight) * task.from_constant + weight * task.to_constant;
+        let constant = (1.0 - weight) * goal.from_constant + weight * goal.to_constant;
         let value = constant + minimum.lower;
         if value > best.lower {
             (best.weight, best.lower) = (weight, value);
         }
-        let rise = task.to_constant - task.from_constant + slope;
+        let rise = goal.to_constant - goal.from_constant + slope;
         let cut = Cut { weight, value, rise };
         if rise > 0.0 {
             low = Some(cut)
@@ -105,14 +112,14 @@ pub(super) fn search(
             }
             (None, Some(high)) => {
                 // the parabola through the bound at 0 and this cut
-                let bend = (task.known - high.value) / high.weight + high.rise;
+                let bend = (goal.known - high.value) / high.weight + high.rise;
                 let back = if bend < 0.0 { 0.5 * high.rise / bend } else { 0.9 };
                 let next = high.weight * (1.0 - back.clamp(0.1, 0.9));
                 (next, high.value - high.rise * high.weight)
             }
             (None, None) => break,
         };
-        if !(most - best.lower > task.worth) {
+        if !(most - best.lower > goal.worth) {
             break;
         }
         weight = next;
@@ -128,7 +135,7 @@ pub(super) fn by_lmo<O: Oracle + ?Sized>(
 ) -> Result<Mixture> {
     let dim = task.from.len();
     let (mixed, vertex) = room(scratch, 2 * dim).split_at_mut(dim);
-    search(task, DEAR, |t| {
+    search(&task.goal, DEAR, |t| {
         combine(1.0 - t, task.from, t, task.to, mixed);
         let minimum = oracle.lmo(mixed, vertex)?;
         Ok((minimum, dot_difference(vertex, task.to, task.from).0))
@@ -155,12 +162,8 @@ mod tests {
             for (to_constant, guess) in [(0.0, 0.5), (2.0, 0.01), (20.0, 0.5), (-20.0, 1.0)] {
                 let task = MixTask {
                     from: &from,
-                    from_constant: 0.3,
                     to: &to,
-                    to_constant,
-                    known,
-                    guess,
-                    worth: 1e-9,
+                    goal: MixGoal { from_constant: 0.3, to_constant, known, guess, worth: 1e-9 },
                     follows: false,
                 };
                 let quick = oracle.mix(&task, &mut scratch).expect("a mixture");
@@ -194,27 +197,22 @@ mod tests {
             let ball = NuclearBall::new(rows, cols, 2.0).expect("a ball");
             let (mut oracle, mut scratch) = (ball.oracle(), Vec::new());
             let known = oracle.support(&from, &mut scratch).expect("a minimum").lower;
-            let (from_constant, to_constant, guess, worth) = (0.0, 2.0, 0.3, 1e-12);
-            let first = MixTask {
-                from: &from,
-                from_constant,
-                to: &to,
-                to_constant,
-                known,
-                guess,
-                worth,
-                follows: false,
-            };
+            let goal =
+                MixGoal { from_constant: 0.0, to_constant: 2.0, known, guess: 0.3, worth: 1e-12 };
+            let first = MixTask { from: &from, to: &to, goal, follows: false };
             let found = oracle.mix(&first, &mut scratch).expect("a mixture");
             assert!(found.weight > 0.0, "{found:?}");
             let mut mixed = vec![0.0; dim];
             combine(1.0 - found.weight, &from, found.weight, &to, &mut mixed);
             let anew = MixTask {
                 from: &mixed,
-                from_constant: found.weight * to_constant,
                 to: &next,
-                known: found.lower,
-                ..first
+                goal: MixGoal {
+                    from_constant: found.weight * goal.to_constant,
+                    known: found.lower,
+                    ..goal
+                },
+                follows: false,
             };
             let follows = MixTask { follows: true, ..anew };
             let quick = oracle.mix(&follows, &mut scratch).expect("a mixture");

@@ -14,6 +14,7 @@
 //! | [`LoSet`] | the user's closure | - | - |
 
 mod box_set;
+mod by_gram;
 mod l1_ball;
 mod l2_ball;
 mod lo_set;
@@ -23,10 +24,12 @@ mod simplex;
 mod threshold;
 
 pub use box_set::BoxSet;
+pub(crate) use by_gram::mixed;
+pub use by_gram::{ByGram, Factor, Products};
 pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
-pub use mixture::{MixTask, Mixture};
+pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
 
@@ -183,6 +186,11 @@ pub trait Oracle: Send {
             oracle: "exact prox",
             hint: "use the inner solve `Slide`",
         })
+    }
+
+    /// The same work from Gram matrices alone, where the set can do that.
+    fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+        None
     }
 
     /// Whether [`away`](Oracle::away) is there (polytopes).

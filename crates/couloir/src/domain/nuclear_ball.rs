@@ -3,7 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::{Confidence, Domain, LinearMin, MixTask, Mixture, Oracle, mixture, room};
+use super::by_gram::{self, ByGram, Factor, Products};
+use super::{Confidence, Domain, LinearMin, MixGoal, MixTask, Mixture, Oracle, mixture, room};
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::nuclear_projection::NuclearProjection;
@@ -318,14 +319,16 @@ impl Oracle for NuclearOracle<'_> {
         let done = projection.project(out, radius, |out| {
             gradient_step(q, g, beta, out);
         })?;
-        // With e the error of `out` (of the projection, and of w = q - g/beta as it was rounded),
-        // the gradient beta (out - w) and the point err by beta e and e, so the gap is at most
-        // beta |e| (|out - w| + 2 radius), |out| <= radius.
         let [q, g] = [(q, squares[0]), (g, squares[1])].map(|(x, square)| {
             if SAFE_SQUARES.contains(&square) { square.sqrt() } else { norm(x) }
         });
         let shift = 2.0 * f64::EPSILON * (q + g / beta);
-        Ok(beta * (done.rounding + shift) * (done.moved + 2.0 * radius))
+        Ok(prox_gap(beta, done.rounding + shift, done.moved, radius))
+    }
+
+    fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+        let gram = matches!(self.finder, PairFinder::Gram(_));
+        (gram && self.set.rows > self.set.cols && self.has_prox()).then_some(self)
     }
 
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
@@ -352,6 +355,55 @@ impl Oracle for NuclearOracle<'_> {
     }
 }
 
+impl ByGram for NuclearOracle<'_> {
+    fn columns(&self) -> usize {
+        self.set.cols
+    }
+
+    fn prox_factor(
+        &mut self,
+        w: Products<'_>,
+        rounding: f64,
+        beta: f64,
+        factor: &mut Factor,
+    ) -> Result<Option<f64>> {
+        let (thin, radius) = (self.thin, self.set.radius);
+        let projection =
+            self.projection.get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
+        let found = projection.factor(w.entries, w.error, radius, factor)?;
+        Ok(found.map(|done| prox_gap(beta, done.rounding + rounding, done.moved, radius)))
+    }
+
+    fn support_by_gram(&mut self, g: Products<'_>) -> Result<Option<LinearMin>> {
+        let PairFinder::Gram(finder) = &mut self.finder else {
+            return Ok(None);
+        };
+        if !SAFE_SQUARES.contains(&trace(g.entries, finder.thin.short())) {
+            return Ok(None);
+        }
+        finder.gram.copy_from_slice(g.entries);
+        Ok(Some(finder.top(g.error, self.set.radius)?.0))
+    }
+
+    fn mix_by_gram(
+        &mut self,
+        goal: &MixGoal,
+        products: [Products<'_>; 3],
+    ) -> Result<Option<Mixture>> {
+        match &mut self.finder {
+            PairFinder::Gram(finder) => finder.mix_products(goal, products, self.set.radius),
+            PairFinder::Lanczos(_) => Ok(None),
+        }
+    }
+}
+
+/// With `e` the error of a point (of the projection, and of `w = q - g/beta` as it was rounded), the gradient
+/// `beta (point - w)` and the point err by `beta e` and `e`, so the gap is at most `beta |e| (|point - w| + 2 radius)`,
+/// as `|point| <= radius`.
+fn prox_gap(beta: f64, error: f64, moved: f64, radius: f64) -> f64 {
+    beta * error * (moved + 2.0 * radius)
+}
+
 /// The top singular pair from the Gram matrix of the smaller side.
 struct GramFinder {
     thin: Thin,
@@ -360,8 +412,8 @@ struct GramFinder {
     w: Vec<f64>,
     /// Products of the two matrices of a mixture; the first is then that of the mixture.
     blocks: [Vec<f64>; 3],
-    /// The length that the rounding of the first block goes with.
-    length: f64,
+    /// The error of the first block; 0 where there is no last mixture.
+    error: f64,
     /// A scaled copy of the matrix, made only where its squares would overflow or vanish.
     scaled: Vec<f64>,
 }
@@ -375,7 +427,7 @@ impl GramFinder {
             eigen: SymmetricEigen::new(h),
             w: vec![0.0; d],
             blocks: Default::default(),
-            length: 0.0,
+            error: 0.0,
             scaled: Vec::new(),
         }
     }
@@ -427,44 +479,51 @@ impl GramFinder {
         Ok((minimum, -0.5 * radius / top.sqrt().max(f64::MIN_POSITIVE)))
     }
 
-    /// The best mixture `M(t) = (1-t) P + t G`: with the three products of `P` and `G` every Gram matrix `M M^T` is a
-    /// sum of small matrices. None where squares would overflow or vanish.
+    /// The best mixture of two matrices. None where squares would overflow or vanish.
     fn mix(&mut self, task: &MixTask<'_>, radius: f64) -> Result<Option<Mixture>> {
-        let h = self.thin.short();
-        let [pp, pg, gg] = &mut self.blocks;
+        let (h, rounding) = (self.thin.short(), self.thin.rounding());
+        let mut blocks = std::mem::take(&mut self.blocks);
+        let [pp, pg, gg] = &mut blocks;
         for block in [&mut *pp, &mut *pg, &mut *gg] {
             block.resize(h * h, 0.0);
         }
-        if !(task.follows && self.length > 0.0) {
+        if !(task.follows && self.error > 0.0) {
             self.thin.gram(task.from, pp);
-            self.length = trace(pp, h).sqrt();
+            self.error = rounding * trace(pp, h);
         }
         self.thin.cross(task.from, task.to, pg);
         self.thin.gram(task.to, gg);
-        let to = trace(gg, h);
-        let from = std::mem::take(&mut self.length);
-        if !SAFE_SQUARES.contains(&(from * from)) || !SAFE_SQUARES.contains(&to) {
+        let to = rounding * trace(gg, h);
+        // each block errs by `rounding` times the lengths of its two matrices
+        let errors = [self.error, (self.error * to).sqrt(), to];
+        let products = [(&*pp, errors[0]), (&*pg, errors[1]), (&*gg, errors[2])]
+            .map(|(entries, error)| Products { entries, error });
+        let found = self.mix_products(&task.goal, products, radius);
+        self.error = 0.0;
+        if let Ok(Some(Mixture { weight, .. })) = found {
+            self.error = by_gram::mixed(weight, products, &mut self.gram);
+            blocks[0].copy_from_slice(&self.gram);
+        }
+        self.blocks = blocks;
+        found
+    }
+
+    /// The best mixture `M(t) = (1-t) P + t G`: with the products of `P` and `G` every Gram matrix of `M` is a sum of
+    /// small matrices.
+    fn mix_products(
+        &mut self,
+        goal: &MixGoal,
+        products: [Products<'_>; 3],
+        radius: f64,
+    ) -> Result<Option<Mixture>> {
+        let h = self.thin.short();
+        let [pp, pg, gg] = products.map(|p| p.entries);
+        if ![pp, gg].iter().all(|block| SAFE_SQUARES.contains(&trace(block, h))) {
             return Ok(None);
         }
-        let to = to.sqrt();
-        let mut blocks = std::mem::take(&mut self.blocks);
-        let [pp, pg, gg] = &blocks;
-        let mixed = |t: f64, out: &mut [f64]| {
+        let found = mixture::search(goal, mixture::CHEAP, |t| {
             let s = 1.0 - t;
-            for i in 0..h {
-                for j in 0..h {
-                    let cross = pg[i * h + j] + pg[j * h + i];
-                    let at = i * h + j;
-                    out[at] = s * s * pp[at] + s * t * cross + t * t * gg[at];
-                }
-            }
-        };
-        // each block errs by `rounding` times the lengths of its two matrices
-        let length = |t: f64| (1.0 - t) * from + t * to;
-        let found = mixture::search(task, mixture::CHEAP, |t| {
-            let s = 1.0 - t;
-            mixed(t, &mut self.gram);
-            let hidden = self.thin.rounding() * length(t).powi(2);
+            let hidden = by_gram::mixed(t, products, &mut self.gram);
             let (minimum, per_eigenvalue) = self.top(hidden, radius)?;
             // d/dt of the eigenvalue: e^T (d/dt M M^T) e
             let e = self.eigen.top_vector();
@@ -479,19 +538,13 @@ impl GramFinder {
             }
             Ok((minimum, per_eigenvalue * rise))
         });
-        if let Ok(Mixture { weight, .. }) = found {
-            mixed(weight, &mut self.gram);
-            self.length = length(weight);
-            blocks[0].copy_from_slice(&self.gram);
-        }
-        self.blocks = blocks;
         found.map(Some)
     }
 
     /// The Gram matrix of the last mixture, where there is one.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        archive.number("length", &mut self.length)?;
-        if !(self.length > 0.0) {
+        archive.number("error", &mut self.error)?;
+        if !(self.error > 0.0) {
             return Ok(());
         }
         let h = self.thin.short();

@@ -1,5 +1,6 @@
 //! Dense kernels and spectral routines.
 
+mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
 pub(crate) mod simd;
@@ -9,14 +10,15 @@ mod sparse_dense;
 pub(crate) mod spectral;
 mod vector;
 
-pub(crate) use softmax::{Rows, bend};
+pub use factor::Factor;
+pub(crate) use softmax::{Rows, bend, softmax_filled};
 pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub(crate) use sparse_dense::{score_rows, transpose};
 pub(crate) use vector::{
-    MOST_POINTS, all_finite, combine_many, gradient_step, gram_of_differences,
-    slopes_of_differences, step_products,
+    MOST_POINTS, all_finite, combine_many, combine_piece, gradient_step, gram_of_differences,
+    slopes_of_differences,
 };
 pub use vector::{
     axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,

@@ -1,7 +1,7 @@
 //! The Euclidean projection onto a nuclear-norm ball: singular values projected onto an l1 ball.
 
-use super::norm;
 use super::spectral::{SAFE_SQUARES, SmallSvd, SymmetricEigen, Thin, max_abs, safe_factor, trace};
+use super::{Factor, norm};
 use crate::error::{Result, check_finite};
 
 /// Below this ratio to the largest singular value the square roots of a Gram matrix's eigenvalues
@@ -18,6 +18,16 @@ pub(crate) struct NuclearProjection {
     sorted: Vec<f64>,
     rotation: Vec<f64>,
     transform: Vec<f64>,
+}
+
+/// What a Gram matrix alone says of the projection.
+enum Sight {
+    /// There is nothing to do.
+    Inside,
+    /// The singular values above this threshold are kept, less it.
+    Clear { threshold: f64, smallest_kept: f64 },
+    /// Small singular values matter that the Gram matrix does not know well enough.
+    Blurred,
 }
 
 /// What the projection did.
@@ -70,108 +80,186 @@ impl NuclearProjection {
             thin.gram(w, &mut self.gram);
         }
         let radius = radius * factor;
+        let length = self.decompose()?;
+        let mut projected =
+            Projected { norm: length / factor, moved: 0.0, rounding: thin.rounding() * length };
+        match self.look(radius, thin.rounding() * length * length) {
+            Sight::Inside => {
+                if factor != 1.0 {
+                    restore(w);
+                }
+                projected.rounding /= factor;
+                return Ok(projected);
+            }
+            Sight::Clear { threshold, smallest_kept } => {
+                projected.rounding *= length / smallest_kept;
+                self.shrink(threshold);
+                return Ok(self.finish(w, threshold, factor, projected));
+            }
+            Sight::Blurred => {}
+        }
+        // Second pass. The rows of U^T w are nearly orthogonal, of lengths D; their Gram matrix,
+        // scaled by D, is known to full relative accuracy and is E diag(l) E^T, so U^T w has the
+        // singular values and left vectors of the small matrix D E diag(sqrt l), to about
+        // eps sigma_1.
+        thin.transform(&self.eigen.vectors, w);
+        self.rotation.copy_from_slice(&self.eigen.vectors);
+        thin.gram(w, &mut self.gram);
+        for i in 0..h {
+            self.sorted[i] = self.gram[i * h + i].max(0.0).sqrt();
+        }
+        let lengths = &self.sorted;
+        for i in 0..h {
+            for j in 0..h {
+                let product = lengths[i] * lengths[j];
+                let entry = &mut self.gram[i * h + j];
+                *entry = if product > 0.0 { *entry / product } else { 0.0 };
+            }
+        }
+        self.eigen.decompose(&self.gram)?;
+        for k in 0..h {
+            let root = self.eigen.values[k].max(0.0).sqrt();
+            let column = &mut self.gram[k * h..(k + 1) * h];
+            for ((c, length), e) in column.iter_mut().zip(lengths).zip(self.eigen.vector(k)) {
+                *c = length * e * root;
+            }
+        }
+        let svd = self.svd.get_or_insert_with(|| SmallSvd::new(h));
+        svd.decompose(&self.gram)?;
+        self.singular.copy_from_slice(&svd.values);
+        let Some(threshold) = l1_threshold(&self.singular, radius, &mut self.sorted) else {
+            restore(w);
+            projected.rounding /= factor;
+            return Ok(projected);
+        };
+        // The transform of U^T w is U (U2 diag(s'/s) U2^T).
+        let inner = &mut self.gram;
+        inner.fill(0.0);
+        for k in 0..h {
+            let kept = ratio(self.singular[k], threshold);
+            if kept > 0.0 {
+                add_outer(kept, &svd.left[k * h..(k + 1) * h], inner);
+            }
+        }
+        self.transform.fill(0.0);
+        for k in 0..h {
+            // Row k of the old rotation is eigenvector k.
+            for i in 0..h {
+                let u = self.rotation[k * h + i];
+                let row = &mut self.transform[i * h..(i + 1) * h];
+                super::axpy(u, &inner[k * h..(k + 1) * h], row);
+            }
+        }
+        std::mem::swap(&mut self.rotation, &mut self.transform);
+        Ok(self.finish(w, threshold, factor, projected))
+    }
+
+    /// The projection from the Gram matrix of `w` alone, of which the entries together err by at most `error`
+    /// (Frobenius): the matrix to multiply `w` with goes to `out`. None where that is not accurate enough, or
+    /// where squares overflow or vanish.
+    ///
+    /// # Errors
+    /// A decomposition that fails.
+    pub(crate) fn factor(
+        &mut self,
+        gram: &[f64],
+        error: f64,
+        radius: f64,
+        out: &mut Factor,
+    ) -> Result<Option<Projected>> {
+        let h = self.thin.short();
+        if !SAFE_SQUARES.contains(&trace(gram, h)) {
+            return Ok(None);
+        }
+        self.gram.copy_from_slice(gram);
+        let length = self.decompose()?;
+        let rounding = error / length;
+        let mut done = Projected { norm: length, moved: 0.0, rounding };
+        match self.look(radius, error) {
+            Sight::Inside => {
+                out.matrix.clear();
+                out.matrix.resize(h * h, 0.0);
+                (0..h).for_each(|i| out.matrix[i * (h + 1)] = 1.0);
+                out.values.clear();
+                out.values.resize(h, 1.0);
+                out.vectors.clone_from(&out.matrix);
+            }
+            Sight::Clear { threshold, smallest_kept } => {
+                done.rounding = error / smallest_kept;
+                done.moved = self.moved(threshold);
+                self.shrink(threshold);
+                out.matrix.clone_from(&self.rotation);
+                out.values.clear();
+                out.vectors.clear();
+                for k in (0..h).filter(|&k| self.singular[k] > threshold) {
+                    out.values.push(ratio(self.singular[k], threshold));
+                    out.vectors.extend_from_slice(self.eigen.vector(k));
+                }
+            }
+            Sight::Blurred => return Ok(None),
+        }
+        Ok(Some(done))
+    }
+
+    /// Singular values and vectors from the Gram matrix; returns the length.
+    fn decompose(&mut self) -> Result<f64> {
         self.eigen.decompose(&self.gram)?;
         for (s, value) in self.singular.iter_mut().zip(&self.eigen.values) {
             *s = value.max(0.0).sqrt();
         }
-        let length = norm(&self.singular);
-        let mut projected =
-            Projected { norm: length / factor, moved: 0.0, rounding: thin.rounding() * length };
+        Ok(norm(&self.singular))
+    }
+
+    /// What the Gram matrix, whose eigenvalues err by at most `hidden`, says of the projection.
+    fn look(&mut self, radius: f64, hidden: f64) -> Sight {
         // The largest that the singular values can be: well inside is inside for certain.
-        let hidden = thin.rounding() * length * length;
         let at_most: f64 = self.eigen.values.iter().map(|v| (v.max(0.0) + hidden).sqrt()).sum();
         if at_most <= radius {
-            if factor != 1.0 {
-                restore(w);
-            }
-            projected.rounding /= factor;
-            return Ok(projected);
+            return Sight::Inside;
         }
         // No threshold (as it seems, inside by a hair): zero, and the second pass decides.
-        let mut threshold =
-            l1_threshold(&self.singular, radius, &mut self.sorted).unwrap_or_default();
-        let top = self.singular[h - 1];
-        let smallest_kept = if threshold > 0.0 {
-            let kept = self.singular.iter().copied().filter(|s| *s > threshold);
-            kept.fold(top, f64::min)
+        let threshold = l1_threshold(&self.singular, radius, &mut self.sorted).unwrap_or_default();
+        let top = self.singular[self.singular.len() - 1];
+        let kept = self.singular.iter().copied().filter(|s| *s > threshold);
+        let smallest_kept = kept.fold(top, f64::min);
+        if threshold > 0.0 && smallest_kept >= GRAM_IS_ENOUGH * top {
+            Sight::Clear { threshold, smallest_kept }
         } else {
-            0.0
-        };
-        self.rotation.fill(0.0);
-        if smallest_kept >= GRAM_IS_ENOUGH * top {
-            projected.rounding *= top / smallest_kept;
-            for k in 0..h {
-                let kept = ratio(self.singular[k], threshold);
-                if kept > 0.0 {
-                    add_outer(kept, self.eigen.vector(k), &mut self.rotation);
-                }
-            }
-        } else {
-            // Second pass. The rows of U^T w are nearly orthogonal, of lengths D; their Gram matrix,
-            // scaled by D, is known to full relative accuracy and is E diag(l) E^T, so U^T w has the
-            // singular values and left vectors of the small matrix D E diag(sqrt l), to about
-            // eps sigma_1.
-            thin.transform(&self.eigen.vectors, w);
-            self.rotation.copy_from_slice(&self.eigen.vectors);
-            thin.gram(w, &mut self.gram);
-            for i in 0..h {
-                self.sorted[i] = self.gram[i * h + i].max(0.0).sqrt();
-            }
-            let lengths = &self.sorted;
-            for i in 0..h {
-                for j in 0..h {
-                    let product = lengths[i] * lengths[j];
-                    let entry = &mut self.gram[i * h + j];
-                    *entry = if product > 0.0 { *entry / product } else { 0.0 };
-                }
-            }
-            self.eigen.decompose(&self.gram)?;
-            for k in 0..h {
-                let root = self.eigen.values[k].max(0.0).sqrt();
-                let column = &mut self.gram[k * h..(k + 1) * h];
-                for ((c, length), e) in column.iter_mut().zip(lengths).zip(self.eigen.vector(k)) {
-                    *c = length * e * root;
-                }
-            }
-            let svd = self.svd.get_or_insert_with(|| SmallSvd::new(h));
-            svd.decompose(&self.gram)?;
-            self.singular.copy_from_slice(&svd.values);
-            match l1_threshold(&self.singular, radius, &mut self.sorted) {
-                Some(t) => threshold = t,
-                None => {
-                    restore(w);
-                    projected.rounding /= factor;
-                    return Ok(projected);
-                }
-            }
-            // The transform of U^T w is U (U2 diag(s'/s) U2^T).
-            let inner = &mut self.gram;
-            inner.fill(0.0);
-            for k in 0..h {
-                let kept = ratio(self.singular[k], threshold);
-                if kept > 0.0 {
-                    add_outer(kept, &svd.left[k * h..(k + 1) * h], inner);
-                }
-            }
-            self.transform.fill(0.0);
-            for k in 0..h {
-                // Row k of the old rotation is eigenvector k.
-                for i in 0..h {
-                    let u = self.rotation[k * h + i];
-                    let row = &mut self.transform[i * h..(i + 1) * h];
-                    super::axpy(u, &inner[k * h..(k + 1) * h], row);
-                }
-            }
-            std::mem::swap(&mut self.rotation, &mut self.transform);
+            Sight::Blurred
         }
-        thin.transform(&self.rotation, w);
-        let moved: f64 = self.singular.iter().map(|s| s.min(threshold).powi(2)).sum();
-        projected.moved = moved.sqrt() / factor;
+    }
+
+    /// The rotation becomes `U diag(s'/s) U^T`.
+    fn shrink(&mut self, threshold: f64) {
+        self.rotation.fill(0.0);
+        for k in 0..self.singular.len() {
+            let kept = ratio(self.singular[k], threshold);
+            if kept > 0.0 {
+                add_outer(kept, self.eigen.vector(k), &mut self.rotation);
+            }
+        }
+    }
+
+    /// How far the singular values move.
+    fn moved(&self, threshold: f64) -> f64 {
+        self.singular.iter().map(|s| s.min(threshold).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Multiplies with the rotation, and takes the factor out that `w` was scaled with.
+    fn finish(
+        &mut self,
+        w: &mut [f64],
+        threshold: f64,
+        factor: f64,
+        mut projected: Projected,
+    ) -> Projected {
+        self.thin.transform(&self.rotation, w);
+        projected.moved = self.moved(threshold) / factor;
         projected.rounding /= factor;
         if factor != 1.0 {
             super::scale(1.0 / factor, w);
         }
-        Ok(projected)
+        projected
     }
 }
 

@@ -1,9 +1,9 @@
 //! Run-time choice of the instruction set.
 //!
 //! A kernel is written once, as a plain loop over slices that the compiler vectorises, generic in
-//! whether products and sums fuse. [`dispatch!`] compiles it twice, for AVX2 with FMA and for the
-//! baseline of the target, and picks at run time. Results are the same bits on any number of threads; the
-//! two versions differ in rounding, so they may differ between machines.
+//! whether products and sums fuse. [`dispatch!`] compiles it for AVX-512, for AVX2 with FMA and for the
+//! baseline of the target, and picks at run time. Results are the same bits on any number of threads; with and
+//! without FMA they differ in rounding, so they may differ between machines.
 
 /// `a b + c`, fused or not: `mul_add` without the instruction is a slow library call.
 #[inline(always)]
@@ -16,6 +16,21 @@ pub(crate) fn has_avx2_fma() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// Whether the AVX-512 versions run here.
+pub(crate) fn has_avx512() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        has_avx2_fma()
+            && std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512vl")
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -37,6 +52,15 @@ macro_rules! dispatch {
                 #[allow(clippy::too_many_arguments)]
                 fn fused($($arg: $ty),*) $(-> $out)? {
                     $body::<true>($($arg),*)
+                }
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+                #[allow(clippy::too_many_arguments)]
+                fn wide($($arg: $ty),*) $(-> $out)? {
+                    $body::<true>($($arg),*)
+                }
+                if $crate::linalg::simd::has_avx512() {
+                    // SAFETY: `wide` demands no more than the features asked for.
+                    return unsafe { wide($($arg),*) };
                 }
                 if $crate::linalg::simd::has_avx2_fma() {
                     // SAFETY: the only demand of `fused` is AVX2 and FMA, and both are there.

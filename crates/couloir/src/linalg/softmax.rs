@@ -182,6 +182,29 @@ pub fn softmax_losses(
         .for_each(|((losses, slopes), (scores, labels))| rows(scores, labels, h, losses, slopes));
 }
 
+/// The same for scores of which `fill(start, piece)` writes the piece from `start` on.
+pub(crate) fn softmax_filled(
+    fill: &(dyn Fn(usize, &mut [f64]) + Sync),
+    labels: &[u32],
+    h: usize,
+    scores: &mut [f64],
+    losses: &mut [f64],
+    slopes: &mut [f64],
+) {
+    let n = labels.len();
+    assert!(losses.len() == n && scores.len() == n * h && slopes.len() == n * h, "lengths");
+    let count = (TASK / h.max(1)).max(1);
+    losses
+        .par_chunks_mut(count)
+        .zip(slopes.par_chunks_mut(count * h))
+        .zip(scores.par_chunks_mut(count * h).zip(labels.par_chunks(count)))
+        .enumerate()
+        .for_each(|(i, ((losses, slopes), (scores, labels)))| {
+            fill(i * count * h, scores);
+            rows(scores, labels, h, losses, slopes);
+        });
+}
+
 /// Some rows at one point: scores, losses and slopes.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {

@@ -20,7 +20,7 @@ pub struct SparseMatrix {
 pub(super) struct Compressed {
     pub(super) starts: Vec<usize>,
     pub(super) indices: Vec<u32>,
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 impl Compressed {

@@ -12,13 +12,13 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matm
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{Accum, MatMut, MatRef, Par};
 
-use super::dot;
+use super::{Factor, dot};
 use crate::error::{Error, Result};
 use crate::scratch::Pool;
 use rayon::prelude::*;
 
 /// Entries of one operand that a chunk of columns holds: 256 kB, half of a usual L2 cache.
-const CHUNK_ENTRIES: usize = 32 * 1024;
+pub(super) const CHUNK_ENTRIES: usize = 32 * 1024;
 
 /// Chunks of one task at the most.
 const TASK_CHUNKS: usize = 4;
@@ -42,6 +42,26 @@ pub(crate) const SAFE_SQUARES: std::ops::RangeInclusive<f64> = 1e-240..=1e240;
 /// The trace of a row-major `h x h` matrix.
 pub(crate) fn trace(m: &[f64], h: usize) -> f64 {
     (0..h).map(|i| m[i * (h + 1)]).sum()
+}
+
+/// `out = a b` of row-major `h x h` matrices.
+pub(crate) fn product(h: usize, a: &[f64], b: &[f64], out: &mut [f64]) {
+    product_of(h, h, h, a, b, out);
+}
+
+/// `out = a b` of row-major matrices, `rows x inner` times `inner x cols`.
+pub(crate) fn product_of(
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    a: &[f64],
+    b: &[f64],
+    out: &mut [f64],
+) {
+    let a = MatRef::from_row_major_slice(a, rows, inner);
+    let b = MatRef::from_row_major_slice(b, inner, cols);
+    let out = MatMut::from_row_major_slice_mut(out, rows, cols);
+    matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
 }
 
 /// The short x long view of flat row-major slices of a fixed shape.
@@ -110,15 +130,20 @@ impl Thin {
 
     /// `out = a a^T` (`h x h`, both triangles): `h (h+1) d` flops.
     pub(crate) fn gram(&self, a: &[f64], out: &mut [f64]) {
+        self.symmetric_cross(a, a, out);
+    }
+
+    /// `out = a b^T`, which is symmetric, in both triangles: `h (h+1) d` flops.
+    pub(crate) fn symmetric_cross(&self, a: &[f64], b: &[f64], out: &mut [f64]) {
         let h = self.short();
-        self.accumulate(self.view(a), self.view(a), out, |a, _, out, accumulate| {
+        self.accumulate(self.view(a), self.view(b), out, |a, b, out, accumulate| {
             triangular_matmul(
                 MatMut::from_column_major_slice_mut(out, h, h),
                 BlockStructure::TriangularLower,
                 accumulate,
                 a,
                 BlockStructure::Rectangular,
-                a.transpose(),
+                b.transpose(),
                 BlockStructure::Rectangular,
                 1.0,
                 Par::Seq,
@@ -182,6 +207,17 @@ impl Thin {
         });
     }
 
+    /// `out += x m` of matrices with rows of length `h`, with a row-major `h x h` matrix.
+    pub(crate) fn add_product(&self, x: &[f64], m: &[f64], out: &mut [f64]) {
+        let h = self.short();
+        debug_assert!(self.transposed());
+        let m = MatRef::from_row_major_slice(m, h, h).transpose();
+        self.columns(self.view_mut(out), 0, |first, out| {
+            let x = self.view(x).subcols(first, out.ncols());
+            matmul(out, Accum::Add, m, x, 1.0, Par::Seq);
+        });
+    }
+
     /// `x = m x` in place with a row-major `h x h` matrix.
     pub(crate) fn transform(&self, m: &[f64], x: &mut [f64]) {
         let h = self.short();
@@ -196,6 +232,34 @@ impl Thin {
                 };
                 copy.copy_from(part.as_ref());
                 matmul(part.as_mut(), Accum::Replace, m, copy.as_ref(), 1.0, Par::Seq);
+            });
+        });
+    }
+
+    /// `out = F (a - t b)` in one pass, through the few eigenvectors of `F`.
+    pub(crate) fn step(&self, f: &Factor, a: &[f64], t: f64, b: &[f64], out: &mut [f64]) {
+        let (h, rank) = (self.short(), f.values.len());
+        let vectors = MatRef::from_row_major_slice(&f.vectors, rank, h);
+        let (a, b) = (self.view(a), self.view(b));
+        self.columns(self.view_mut(out), 0, |first, mut out| {
+            let count = out.ncols();
+            let (a, b) = (a.subcols(first, count), b.subcols(first, count));
+            with_scratch((h + rank) * count, |buffer| {
+                let (moved, parts) = buffer.split_at_mut(h * count);
+                let (mut moved, mut parts) = if self.transposed() {
+                    let moved = MatMut::from_column_major_slice_mut(moved, h, count);
+                    (moved, MatMut::from_column_major_slice_mut(parts, rank, count))
+                } else {
+                    let moved = MatMut::from_row_major_slice_mut(moved, h, count);
+                    (moved, MatMut::from_row_major_slice_mut(parts, rank, count))
+                };
+                faer::zip!(moved.as_mut(), a, b).for_each(|faer::unzip!(m, a, b)| *m = a - t * b);
+                matmul(parts.as_mut(), Accum::Replace, vectors, moved.as_ref(), 1.0, Par::Seq);
+                for (mut row, value) in parts.as_mut().row_iter_mut().zip(&f.values) {
+                    row *= faer::Scale(*value);
+                }
+                let vectors = vectors.transpose();
+                matmul(out.as_mut(), Accum::Replace, vectors, parts.as_ref(), 1.0, Par::Seq);
             });
         });
     }
@@ -352,7 +416,16 @@ impl SymmetricEigen {
 
     /// Decomposes `a` (its lower triangle, in columns); where that fails, by another way once more.
     pub(crate) fn decompose(&mut self, a: &[f64]) -> Result<()> {
-        self.by_eigen(a).or_else(|_| self.by_svd(a))
+        self.decompose_by(Self::by_eigen, a)
+    }
+
+    /// Decomposes `a` by this way, and where it fails by the second.
+    fn decompose_by(
+        &mut self,
+        first: impl FnOnce(&mut Self, &[f64]) -> Result<()>,
+        a: &[f64],
+    ) -> Result<()> {
+        first(self, a).or_else(|_| self.by_svd(a))
     }
 
     /// A Gram matrix has no negative eigenvalues, so they are its singular values.
@@ -532,7 +605,36 @@ mod tests {
             assert!((cosine - 1.0).abs() <= 1e-10, "vector {k}: {cosine}");
         }
         gram[0] = f64::NAN;
-        assert!(one.decompose(&gram).is_err());
+        let what = |error| match error {
+            Error::Numerical { what, .. } => what,
+            other => panic!("{other}"),
+        };
+        assert_eq!(one.by_eigen(&gram).map_err(what), Err("symmetric eigen-decomposition"));
+        // the error of the second way: it was taken
+        assert_eq!(one.decompose(&gram).map_err(what), Err("singular value decomposition"));
+    }
+
+    #[test]
+    fn a_way_to_decompose_that_fails_is_followed_by_the_other_and_one_that_does_not_is_not() {
+        let gram = [2.0, 1.0, 1.0, 2.0]; // eigenvalues 1 and 3, the top one along (1, 1)
+        let mut eigen = SymmetricEigen::new(2);
+        let fails = |eigen: &mut SymmetricEigen, _: &[f64]| {
+            // what a process that does not converge may leave
+            eigen.values.fill(f64::NAN);
+            eigen.vectors.fill(f64::NAN);
+            Err(Error::Numerical { what: "a fault", why: "injected".to_owned() })
+        };
+        eigen.decompose_by(fails, &gram).expect("the second way");
+        assert!(close(eigen.values[0], 1.0) && close(eigen.top_value(), 3.0));
+        let top = eigen.top_vector();
+        assert!(close(top[0], top[1]) && close(dot(top, top), 1.0), "{top:?}");
+
+        let marks = |eigen: &mut SymmetricEigen, _: &[f64]| {
+            eigen.values.fill(-7.0);
+            Ok(())
+        };
+        eigen.decompose_by(marks, &gram).expect("the first way");
+        assert_eq!(eigen.values, [-7.0, -7.0]);
     }
 
     #[test]

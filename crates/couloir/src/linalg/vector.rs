@@ -5,6 +5,8 @@
 use super::simd::{dispatch, fma};
 
 const LANES: usize = 8;
+/// Vectors of lanes that are summed side by side, so that a sum need not wait for the one before.
+const SIDES: usize = 4;
 /// Vectors up to this length are not cut: a task must outweigh its hand-over.
 const GRAIN: usize = 1 << 15;
 
@@ -71,17 +73,23 @@ fn lanes<const FUSED: bool, const IN: usize, const OUT: usize>(
     vectors: [&[f64]; IN],
     terms: impl Fn([f64; IN]) -> [(f64, f64); OUT],
 ) -> [f64; OUT] {
-    let cut = vectors.map(|v| v.as_chunks::<LANES>());
-    let mut sums = [[0.0; LANES]; OUT];
+    let cut = vectors.map(|v| v.as_chunks::<{ LANES * SIDES }>());
+    let mut sums = [[0.0; LANES * SIDES]; OUT];
     for i in 0..cut[0].0.len() {
-        for l in 0..LANES {
+        for l in 0..LANES * SIDES {
             let pairs = terms(cut.map(|(chunks, _)| chunks[i][l]));
             for k in 0..OUT {
                 sums[k][l] = fma::<FUSED>(pairs[k].0, pairs[k].1, sums[k][l]);
             }
         }
     }
-    let mut total = sums.map(|lanes| lanes.iter().sum::<f64>());
+    let mut total = sums.map(|sums| {
+        let mut lanes = [0.0; LANES];
+        for side in sums.as_chunks::<LANES>().0 {
+            (0..LANES).for_each(|l| lanes[l] += side[l]);
+        }
+        lanes.iter().sum::<f64>()
+    });
     for i in 0..cut[0].1.len() {
         let pairs = terms(cut.map(|(_, rest)| rest[i]));
         for k in 0..OUT {
@@ -104,10 +112,10 @@ fn difference_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 2] {
 dispatch! { fn difference_piece = difference_body(v: [&[f64]; 3]) -> [f64; 2] }
 
 #[inline(always)]
-fn step_body<const FUSED: bool>(v: [&[f64]; 4]) -> [f64; 4] {
-    lanes::<FUSED, 4, 4>(v, |[g, a, b, x]| [(g, a - b), (a - b, a - b), (g, a), (g, x)])
+fn slope_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 1] {
+    lanes::<FUSED, 3, 1>(v, |[g, a, b]| [(g, a - b)])
 }
-dispatch! { fn step_piece = step_body(v: [&[f64]; 4]) -> [f64; 4] }
+dispatch! { fn slope_piece = slope_body(v: [&[f64]; 3]) -> [f64; 1] }
 
 #[inline(always)]
 fn differences_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 1] {
@@ -215,12 +223,6 @@ pub fn dot_difference(g: &[f64], a: &[f64], b: &[f64]) -> (f64, f64) {
     (slope, square)
 }
 
-/// `[<g, a - b>, |a - b|^2, <g, a>, <g, x>]`, in one pass.
-#[must_use]
-pub(crate) fn step_products(g: &[f64], a: &[f64], b: &[f64], x: &[f64]) -> [f64; 4] {
-    reduce([g, a, b, x], step_piece)
-}
-
 /// `<a - c, b - c>`.
 #[must_use]
 pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
@@ -230,7 +232,9 @@ pub fn dot_of_differences(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
 /// Points that [`gram_of_differences`] takes at the most.
 pub(crate) const MOST_POINTS: usize = 16;
 /// Entries of a block of differences, which stays in cache while all pairs are multiplied.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
+/// Entries of a block that stays in cache while others stream by: long enough for the processor to read ahead.
+const LONG_BLOCK: usize = 8192;
 
 /// `<p_i - c, p_j - c>` at `[i][j]` for `j <= i`, reading each point once.
 pub(crate) fn gram_of_differences(
@@ -254,6 +258,12 @@ fn gram_of(points: &[&[f64]], c: &[f64], first: usize) -> [[f64; MOST_POINTS]; M
         }
         return left;
     }
+    gram_of_piece(points, c, first)
+}
+
+/// Apart, so that its blocks do not lie on the stack of every cut.
+#[inline(never)]
+fn gram_of_piece(points: &[&[f64]], c: &[f64], first: usize) -> [[f64; MOST_POINTS]; MOST_POINTS] {
     let mut gram = [[0.0; MOST_POINTS]; MOST_POINTS];
     let mut differences = [[0.0; BLOCK]; MOST_POINTS];
     for start in (0..c.len()).step_by(BLOCK) {
@@ -278,6 +288,11 @@ fn gram_of(points: &[&[f64]], c: &[f64], first: usize) -> [[f64; MOST_POINTS]; M
 pub(crate) fn combine_many(own: f64, weights: &[f64], points: &[&[f64]], out: &mut [f64]) {
     assert!(points.iter().all(|p| p.len() == out.len()), "shapes of points");
     combine_from(own, weights, points, out, 0);
+}
+
+/// The piece `out` of `sum_j w_j p_j` from `first` on.
+pub(crate) fn combine_piece(weights: &[f64], points: &[&[f64]], first: usize, out: &mut [f64]) {
+    combine_from(0.0, weights, points, out, first);
 }
 
 fn combine_from(own: f64, weights: &[f64], points: &[&[f64]], out: &mut [f64], first: usize) {
@@ -325,11 +340,11 @@ fn slopes_of(g: &[f64], points: &[&[f64]], c: &[f64], first: usize) -> [f64; MOS
         }
         return slopes;
     }
-    for start in (0..c.len()).step_by(BLOCK) {
-        let end = c.len().min(start + BLOCK);
+    for start in (0..c.len()).step_by(LONG_BLOCK) {
+        let end = c.len().min(start + LONG_BLOCK);
         for (slope, p) in slopes.iter_mut().zip(points) {
             let p = &p[first + start..first + end];
-            *slope += difference_piece([&g[start..end], p, &c[start..end]])[0];
+            *slope += slope_piece([&g[start..end], p, &c[start..end]])[0];
         }
     }
     slopes
@@ -381,9 +396,6 @@ mod tests {
         let squares = gradient_step(&a, &b, 0.5, &mut shifted);
         assert!((0..len).all(|i| shifted[i] == a[i] - b[i] / 0.5));
         assert_eq!(squares, [norm_squared(&a), norm_squared(&b)]);
-        let (slope, square) = dot_difference(&a, &b, &c);
-        let products = [slope, square, dot(&a, &b), dot(&a, &shifted)];
-        assert_eq!(step_products(&a, &b, &c, &shifted), products);
         let gram = gram_of_differences(&[&a, &b], &c);
         let plain = [[sums_of(&a, &a, &c), 0.0], [sums_of(&b, &a, &c), sums_of(&b, &b, &c)]];
         for i in 0..2 {

@@ -4,7 +4,7 @@ use super::{Classifier, RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::{SparseMatrix, norm};
 use crate::problem::{Counter, SaddleProblem, Seen};
-use crate::run::{Cancel, Checkpoints, Clock, Observer, Outcome, StopRules};
+use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, Outcome, StopRules};
 use crate::solver::{Method, Solution, Solve};
 use std::collections::BTreeMap;
 
@@ -128,6 +128,8 @@ pub struct RobustFit {
     pub tol: f64,
     /// Stop after this many seconds of the method's own work (looks at certificates not counted).
     pub max_seconds: Option<f64>,
+    /// Stop when more memory than this is taken, with the best point so far.
+    pub max_memory: Option<MemoryLimit>,
     /// Stop after this many full gradients in `X` of the method's own.
     pub max_grads: Option<u64>,
     /// Stop after this many iterations.
@@ -152,6 +154,7 @@ impl Default for RobustFit {
             start: Start::Uniform,
             tol: DEFAULT_TOL,
             max_seconds: None,
+            max_memory: None,
             max_grads: None,
             max_iters: Some(10_000),
             seed: 0,
@@ -215,6 +218,13 @@ impl RobustFit {
     #[must_use]
     pub fn max_seconds(mut self, seconds: Option<f64>) -> Self {
         self.max_seconds = seconds;
+        self
+    }
+
+    /// The fit within this much memory: [`memory`](Self::memory) estimates it beforehand, this ends a fit that takes more.
+    #[must_use]
+    pub fn max_memory(mut self, limit: Option<MemoryLimit>) -> Self {
+        self.max_memory = limit;
         self
     }
 
@@ -288,7 +298,9 @@ impl RobustFit {
         let copied = matches!(self.method, Method::Mpscgs(_));
         // a column more may move the numbers of one order
         let moved = if self.intercept { 8 } else { 0 };
-        let sparse = entries * (if copied { 52 } else { 32 } + moved) + 16 * (n + d);
+        // frequent columns once more by tiles, where there are many
+        let tiled = if 8 * n * h >= 4 << 20 { if copied { 28 } else { 14 } } else { 0 };
+        let sparse = entries * (if copied { 52 } else { 32 } + moved + tiled) + 16 * (n + d);
         // Gram matrices of the smaller side, where it is small
         let side = h.min(d).min(512);
         let small = 8 * (24 * n + 8 * side * side + 8 * d);
@@ -301,9 +313,10 @@ impl RobustFit {
         match &self.method {
             Method::Certified(settings) => {
                 let history = settings.hull_points.saturating_sub(3) as u128;
-                (17 + history, 17 + history)
+                // a point is kept with its image, and by weights as long as one
+                (17 + history, 21 + 2 * history)
             }
-            Method::Mpscgs(_) => (23, 23),
+            Method::Mpscgs(_) => (29, 26),
             _ => (13, 12),
         }
     }
@@ -394,6 +407,7 @@ impl RobustFit {
             gap: Some(self.tol * model.scale()),
             relative_gap: None,
             seconds: self.max_seconds,
+            memory: self.max_memory.clone(),
             iterations: self.max_iters,
             cancel: self.cancel.clone(),
             ..StopRules::default()

@@ -3,12 +3,13 @@
 use crate::domain::{NuclearBall, Simplex};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::{
-    Layout, Rows, ScoreOperator, SparseMatrix, bend, dot, norm, norm_squared, softmax_losses,
+    Layout, Rows, ScoreOperator, SparseMatrix, bend, dot, norm, norm_squared, softmax_filled,
+    softmax_losses,
 };
 use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
 use crate::run::{Digest, Fingerprint};
 use crate::scratch::Pool;
-use crate::sliding::pairwise::accurate_sum;
+use crate::sliding::pairwise::accurate_sum_of;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -73,6 +74,9 @@ impl Default for RobustSettings {
         }
     }
 }
+
+/// A difference of values is as good as a sum of differences where its rounding is below this share of it.
+const PLAIN_IS_ENOUGH: f64 = 1e-6;
 
 impl RobustSettings {
     /// The settings with this scaling.
@@ -342,15 +346,7 @@ impl RobustMulticlass {
     /// `-lambda/2 |n y - 1|^2`.
     fn regulariser(&self, y: &[f64]) -> f64 {
         let n = self.n as f64;
-        let square = |y: &f64| (n * y - 1.0).powi(2);
-        let (chunks, rest) = y.as_chunks::<8>();
-        let mut lanes = [0.0; 8];
-        for chunk in chunks {
-            for l in 0..8 {
-                lanes[l] += square(&chunk[l]);
-            }
-        }
-        let sum = lanes.iter().sum::<f64>() + rest.iter().map(square).sum::<f64>();
+        let sum = in_lanes([y, y], 0.0, |[y, _]| (n * y - 1.0).powi(2), |sum, square| sum + square);
         -0.5 * self.lambda() * sum
     }
 
@@ -482,6 +478,10 @@ impl SaddleProblem for RobustMulticlass {
         self.labels.len() * self.classes()
     }
 
+    fn columns(&self) -> Option<usize> {
+        (self.settings.layout == Layout::FeatureMajor).then_some(self.classes())
+    }
+
     fn image(&self, x: &[f64], out: &mut [f64]) {
         self.operator.scores(x, out);
     }
@@ -497,6 +497,16 @@ impl SaddleProblem for RobustMulticlass {
     fn prepare(&self, image: &[f64], cache: &mut [f64]) {
         let (losses, slopes) = cache.split_at_mut(self.labels.len());
         softmax_losses(image, &self.labels, self.classes(), losses, slopes);
+    }
+
+    fn prepare_filled(
+        &self,
+        fill: &(dyn Fn(usize, &mut [f64]) + Sync),
+        image: &mut [f64],
+        cache: &mut [f64],
+    ) {
+        let (losses, slopes) = cache.split_at_mut(self.labels.len());
+        softmax_filled(fill, &self.labels, self.classes(), image, losses, slopes);
     }
 
     fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
@@ -544,7 +554,12 @@ impl SaddleProblem for RobustMulticlass {
         })
     }
 
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], _slope: f64) -> Measured {
+    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], slope: f64) -> Measured {
+        // far from rounding the losses tell, which are there already
+        let plain = Measured::difference(self.value(to, y), self.value(from, y), slope);
+        if plain.rounding <= PLAIN_IS_ENOUGH * plain.value {
+            return plain;
+        }
         let (h, count) = (self.classes(), self.labels.len());
         let ((l0, q0), (l1, q1)) = (self.split(from.cache), self.split(to.cache));
         let chunks = count.div_ceil(CHUNK);
@@ -669,26 +684,23 @@ impl RobustMulticlass {
 /// Only differences of the `g` are formed.
 fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 {
     let n = g.len() as f64;
-    let top = g.iter().fold(f64::NEG_INFINITY, |m, &v| if v > m { v } else { m });
+    let top = largest([g, g], |[g, _]| g);
     // the largest entry is 0, so theta is at least -n and what lies below is none of the support
     let mut count = 0;
     for (y, g) in y.iter_mut().zip(g) {
         *y = (g - top) / lambda_n;
-        if *y > -n {
-            candidates[count] = *y;
-            count += 1;
-        }
+        candidates[count] = *y;
+        count += usize::from(*y > -n);
     }
     let mut theta;
     loop {
         let before = count;
-        theta = (accurate_sum(candidates[..count].iter().copied()) - n) / count as f64;
+        theta = (accurate_sum_of(&candidates[..count]) - n) / count as f64;
         count = 0;
         for i in 0..before {
-            if candidates[i] > theta {
-                candidates[count] = candidates[i];
-                count += 1;
-            }
+            let candidate = candidates[i];
+            candidates[count] = candidate;
+            count += usize::from(candidate > theta);
         }
         if count == before || count == 0 {
             break;
@@ -699,9 +711,9 @@ fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f
     }
     // one correction takes the rounding of theta (times the size of the support) out of the sum
     let support = y.iter().filter(|&&y| y > 0.0).count().max(1);
-    let missing = (1.0 - accurate_sum(y.iter().copied())) / support as f64;
-    for y in y.iter_mut().filter(|y| **y > 0.0) {
-        *y = (*y + missing).max(0.0);
+    let missing = (1.0 - accurate_sum_of(y)) / support as f64;
+    for y in y.iter_mut() {
+        *y = if *y > 0.0 { (*y + missing).max(0.0) } else { 0.0 };
     }
     // max over w of <grad, w - y>, with the rounding of the slopes against us
     let slope = |g: f64, y: f64| {
@@ -709,15 +721,39 @@ fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f
         let noise = 2.0 * f64::EPSILON * (g.abs() + lambda_n * (weight + 1.0));
         (g - lambda_n * (weight - 1.0), noise)
     };
-    let highest = g.iter().zip(&*y).fold(f64::NEG_INFINITY, |m, (&g, &y)| {
+    let highest = largest([g, y], |[g, y]| {
         let (value, noise) = slope(g, y);
-        m.max(value + noise)
+        value + noise
     });
-    let terms = g.iter().zip(&*y).filter(|(_, y)| **y > 0.0).map(|(&g, &y)| {
+    let term = |[g, y]: [f64; 2]| {
         let (value, noise) = slope(g, y);
-        y * (highest - value + noise)
-    });
-    terms.sum()
+        if y > 0.0 { y * (highest - value + noise) } else { 0.0 }
+    };
+    in_lanes([g, y], 0.0, term, |sum, term| sum + term)
+}
+
+/// The largest of `value(a_i, b_i)`.
+fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64) -> f64 {
+    in_lanes(vectors, f64::NEG_INFINITY, value, |m, v| if v > m { v } else { m })
+}
+
+/// All `value(a_i, b_i)` joined, in lanes that need not wait for each other.
+fn in_lanes(
+    [a, b]: [&[f64]; 2],
+    first: f64,
+    value: impl Fn([f64; 2]) -> f64,
+    join: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    const LANES: usize = 8;
+    let ((chunks, rest), (others, other_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [first; LANES];
+    for (a, b) in chunks.iter().zip(others) {
+        for l in 0..LANES {
+            lanes[l] = join(lanes[l], value([a[l], b[l]]));
+        }
+    }
+    let rest = rest.iter().zip(other_rest).map(|(a, b)| value([*a, *b]));
+    lanes.into_iter().chain(rest).fold(first, join)
 }
 
 impl Sampled for RobustMulticlass {

@@ -82,6 +82,14 @@ pub trait SaddleProblem: Send + Sync {
         out.copy_from_slice(s);
     }
 
+    /// The number `h` of columns, where `x` and its image are matrices with rows of length `h` and the operator works on
+    /// every column alike: the image of `x F` is that of `x`, times `F`, for every `h x h` matrix `F`. On sets of
+    /// matrices whose prox is such a product (see [`ByGram`](crate::domain::ByGram)) trials then cost no operator product.
+    /// A claim that does not hold is an error in the first iteration.
+    fn columns(&self) -> Option<usize> {
+        None
+    }
+
     /// The length of what [`prepare`](SaddleProblem::prepare) writes.
     fn cache_dim(&self) -> usize {
         0
@@ -90,6 +98,18 @@ pub trait SaddleProblem: Send + Sync {
     /// Computes once what depends on the image alone.
     fn prepare(&self, image: &[f64], cache: &mut [f64]) {
         let _ = (image, cache);
+    }
+
+    /// Writes an image, of which `fill(start, piece)` writes the piece from `start` on, and what
+    /// [`prepare`](SaddleProblem::prepare) makes of it. A problem that prepares pieces apart can do so while they are in cache.
+    fn prepare_filled(
+        &self,
+        fill: &(dyn Fn(usize, &mut [f64]) + Sync),
+        image: &mut [f64],
+        cache: &mut [f64],
+    ) {
+        fill(0, image);
+        self.prepare(image, cache);
     }
 
     /// `f(x, y)`.

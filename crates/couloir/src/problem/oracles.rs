@@ -2,8 +2,11 @@
 //! back is checked.
 
 use super::{Ledger, Measured, OracleCounts, Population, SaddleProblem, Sampled, Seen};
-use crate::domain::{Domain, LinearMin, MixTask, Mixture, Oracle};
+use crate::domain::{
+    ByGram, Confidence, Domain, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle, Products,
+};
 use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::linalg::{between, norm};
 use crate::run::Archive;
 use crate::sliding::{SlideReport, SlideTask};
 
@@ -17,7 +20,7 @@ pub(crate) enum Account {
 }
 
 /// A point `x` with its image and what the problem prepared from it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PointX {
     pub x: Vec<f64>,
     pub image: Vec<f64>,
@@ -204,14 +207,31 @@ impl<'a> Oracles<'a> {
 
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.image(x, out);
+        self.count_image();
+        check_finite("image of x", out)
+    }
+
+    fn count_image(&mut self) {
         self.counts().images += 1;
         self.counts().passes += 1.0;
-        check_finite("image of x", out)
     }
 
     /// Computes the cache of a point from its image.
     pub fn prepare(&self, point: &mut PointX) {
         self.problem.prepare(&point.image, &mut point.cache);
+    }
+
+    /// Writes the image of a point piece by piece and computes its cache.
+    pub fn prepare_filled(&self, point: &mut PointX, fill: impl Fn(usize, &mut [f64]) + Sync) {
+        self.problem.prepare_filled(&fill, &mut point.image, &mut point.cache);
+    }
+
+    /// The same for the image `x + t (v - x)`.
+    pub fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
+        self.prepare_filled(point, |start, piece| {
+            let range = start..start + piece.len();
+            between(t, &x[range.clone()], &v[range], piece);
+        });
     }
 
     pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
@@ -242,13 +262,59 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
-        self.problem.grad_image(at.seen(), y, &mut self.grad_image);
-        self.problem.adjoint(&self.grad_image, out);
-        self.count_grad_x();
-        check_finite("grad_x", out)
+        let mut in_image = std::mem::take(&mut self.grad_image);
+        let result = self.both_grads_x(at, y, &mut in_image, out);
+        self.grad_image = in_image;
+        result
     }
 
-    fn count_grad_x(&mut self) {
+    /// The gradient in the image, and `A^T` of it, which is that in `x`.
+    pub fn both_grads_x(
+        &mut self,
+        at: &PointX,
+        y: &[f64],
+        in_image: &mut [f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.problem.grad_image(at.seen(), y, in_image);
+        self.problem.adjoint(in_image, out);
+        self.count_grad_x();
+        check_finite("grad_x", out)?;
+        check_finite("gradient in the image of x", in_image)
+    }
+
+    /// The gradient in the image, `g = A^T` of it, and `A g`; returns the lengths of the first and the last.
+    pub fn seen_grads_x(
+        &mut self,
+        at: &PointX,
+        y: &[f64],
+        in_image: &mut [f64],
+        g: &mut [f64],
+        image: &mut [f64],
+    ) -> Result<[f64; 2]> {
+        self.problem.grad_image(at.seen(), y, in_image);
+        self.problem.adjoint(in_image, g);
+        self.count_grad_x();
+        self.problem.image(g, image);
+        self.count_image();
+        // what is not finite in g is not in its image either, and what is not finite has no finite length
+        let lengths = [norm(in_image), norm(image)];
+        if !lengths.iter().all(|l| l.is_finite()) {
+            check_finite("gradient in the image of x", in_image)?;
+            check_finite("image of x", image)?;
+        }
+        Ok(lengths)
+    }
+
+    /// `A^T s`, which counts as a gradient.
+    pub fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.adjoint(s, out);
+        self.count_grad_x();
+        check_finite("adjoint product", out)
+    }
+
+    /// Counts a product with `A^T`.
+    pub fn count_grad_x(&mut self) {
         let components = self.components();
         let counts = self.counts();
         counts.grad_x += 1;
@@ -308,6 +374,54 @@ impl<'a> Oracles<'a> {
     /// The best mixture of two minorants over X.
     pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
         let answer = self.x.mix(task, scratch)?;
+        self.count_lo(Block::X, answer.evaluations, answer.products);
+        Ok(answer)
+    }
+
+    /// Work on X from Gram matrices, where X can do that.
+    pub fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+        self.x.by_gram()
+    }
+
+    /// The prox on X as a product with a small matrix.
+    pub fn prox_factor(
+        &mut self,
+        w: Products<'_>,
+        rounding: f64,
+        beta: f64,
+        factor: &mut Factor,
+    ) -> Result<Option<f64>> {
+        let found = match self.x.by_gram() {
+            Some(set) => set.prox_factor(w, rounding, beta, factor)?,
+            None => None,
+        };
+        self.counts().prox_x += u64::from(found.is_some());
+        Ok(found)
+    }
+
+    /// The least value of `<g, .>` over X from the Gram matrix of `g`: no bound where that cannot tell.
+    pub fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
+        self.count_lo(Block::X, 1, 0);
+        let found = match self.x.by_gram() {
+            Some(set) => set.support_by_gram(g)?,
+            None => None,
+        };
+        Ok(found.unwrap_or(LinearMin::exact(f64::NEG_INFINITY)))
+    }
+
+    /// The best mixture of two minorants over X from Gram matrices: the first alone where they cannot tell.
+    pub fn mix_by_gram(&mut self, goal: &MixGoal, products: [Products<'_>; 3]) -> Result<Mixture> {
+        let found = match self.x.by_gram() {
+            Some(set) => set.mix_by_gram(goal, products)?,
+            None => None,
+        };
+        let answer = found.unwrap_or(Mixture {
+            weight: 0.0,
+            lower: goal.known,
+            confidence: Confidence::Exact,
+            evaluations: 0,
+            products: 0,
+        });
         self.count_lo(Block::X, answer.evaluations, answer.products);
         Ok(answer)
     }

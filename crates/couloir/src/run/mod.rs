@@ -4,6 +4,7 @@ mod atomic;
 mod checkpoint;
 mod clock;
 mod journal;
+mod memory;
 mod stop;
 
 pub use atomic::write_atomically;
@@ -13,6 +14,7 @@ pub use checkpoint::{
 };
 pub use clock::{Clock, NoClock, WallClock};
 use journal::Journal;
+pub use memory::MemoryLimit;
 pub(crate) use stop::Stall;
 pub use stop::{Cancel, Status, StopRules};
 

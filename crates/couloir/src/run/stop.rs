@@ -1,6 +1,6 @@
 //! When a run ends, and why.
 
-use super::Archive;
+use super::{Archive, MemoryLimit};
 use crate::error::{Block, Error, Result};
 use crate::problem::{Counter, Ledger};
 use std::sync::Arc;
@@ -16,6 +16,8 @@ pub enum Status {
     SolvedRelative,
     /// The time is up.
     TimeLimit,
+    /// The memory is used up.
+    MemoryLimit,
     /// The iterations are done.
     IterationLimit,
     /// This entry of the method's ledger reached its limit.
@@ -50,6 +52,7 @@ impl std::fmt::Display for Status {
             Status::Solved => f.write_str("solved"),
             Status::SolvedRelative => f.write_str("solved (relative)"),
             Status::TimeLimit => f.write_str("time limit"),
+            Status::MemoryLimit => f.write_str("memory limit"),
             Status::IterationLimit => f.write_str("iteration limit"),
             Status::OracleLimit(counter) => write!(f, "limit of {counter}"),
             Status::Cancelled => f.write_str("cancelled"),
@@ -94,7 +97,7 @@ impl PartialEq for Cancel {
 
 /// When to stop, and how often to look.
 ///
-/// Time and the cancel flag are looked at between iterations; an inner solve is never cut short but by its
+/// Time, memory and the cancel flag are looked at between iterations; an inner solve is never cut short but by its
 /// own budget.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -105,6 +108,8 @@ pub struct StopRules {
     pub relative_gap: Option<f64>,
     /// Stop after this many seconds (evaluations not counted).
     pub seconds: Option<f64>,
+    /// Stop when more memory than this is taken.
+    pub memory: Option<MemoryLimit>,
     /// Stop after this many iterations.
     pub iterations: Option<u64>,
     /// Stop when an entry of the method's ledger reaches its limit.
@@ -124,6 +129,7 @@ impl Default for StopRules {
             gap: None,
             relative_gap: Some(1e-6),
             seconds: None,
+            memory: None,
             iterations: Some(10_000),
             limits: Vec::new(),
             cancel: None,
@@ -184,6 +190,9 @@ impl StopRules {
         }
         if self.seconds.is_some_and(|limit| seconds >= limit) {
             return Some(Status::TimeLimit);
+        }
+        if self.memory.as_ref().is_some_and(MemoryLimit::is_exceeded) {
+            return Some(Status::MemoryLimit);
         }
         let over =
             self.limits.iter().find(|(counter, limit)| ledger.method.get(*counter) >= *limit);

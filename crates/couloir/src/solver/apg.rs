@@ -319,7 +319,7 @@ impl Algorithm for Apg<'_> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.nested("responder", |archive| self.responder.state(archive))?;
         archive.count("k", &mut self.k)?;
-        archive.number("curvature", &mut self.curvature)?;
+        archive.magnitude("curvature", &mut self.curvature)?;
         archive.number("last_curvature", &mut self.last_curvature)?;
         archive.number("momentum", &mut self.momentum)?;
         archive.flag("restarts", &mut self.restarts)?;

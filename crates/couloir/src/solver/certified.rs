@@ -3,16 +3,19 @@
 //! docs/theory.md.
 
 use super::Inner;
+use super::factored::{Factored, Trial};
 use super::improve::Improver;
 use super::lower_bound::{LowerBound, Minorant};
 use super::respond::{Responder, Response};
+use super::slope::{Gradient, Slope};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain};
-use crate::error::{Block, Error, Result};
-use crate::linalg::{between, dot, norm, step_products, step_toward};
+use crate::error::{Block, Error, Result, check_finite};
+use crate::linalg::{dot, dot_difference, norm, step_toward};
 use crate::problem::{Held, Imaged, Ledger, Oracles, PointX, SaddleProblem};
 use crate::run::{Algorithm, Archive, Fact, Stall, Step};
 use crate::sliding::{SlideState, SlideTask};
+use std::sync::OnceLock;
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
 pub(super) const INNER_BUDGET: u64 = 10_000_000;
@@ -33,7 +36,7 @@ pub struct CertifiedSettings {
     /// The first `Lhat`; where none is given a small guess is raised until the conditions hold.
     pub first_lhat: Option<f64>,
     /// Points of the convex hull in which a better `x` is sought when it pays (3 to 16; 0 for
-    /// never). Each beyond the first three keeps one more vector and its image in memory.
+    /// never). Each beyond the first three keeps one more point and its image in memory.
     pub hull_points: usize,
 }
 
@@ -44,7 +47,7 @@ impl Default for CertifiedSettings {
             inner_y: Inner::Auto,
             inner_budget: INNER_BUDGET,
             first_lhat: None,
-            hull_points: 8,
+            hull_points: 5,
         }
     }
 }
@@ -131,9 +134,16 @@ pub struct Certified<'a> {
     y_bar: Vec<f64>,
     /// The gradient at `(z_k, y_r)`; once that is in the bounds, the one at `(x_k, yhat)`.
     gradient: Vec<f64>,
+    /// The same in the image.
+    in_image: Vec<f64>,
+    /// Trials without operator products, as long as they are accurate enough. In place of vectors all points then have the
+    /// coordinates that it keeps them by.
+    factored: Option<Factored>,
+    /// The vectors of `x_k` and of the best `x`, where they were asked for.
+    formed: [OnceLock<Vec<f64>>; 2],
     /// The averaged linear minorant `u -> constant + <slope, u>`.
-    minorant_slope: Vec<f64>,
-    minorant_constant: f64,
+    average_slope: Slope,
+    average_constant: f64,
     /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
     charges: f64,
     bounds: Bounds,
@@ -197,7 +207,7 @@ impl<'a> Certified<'a> {
         };
         let mut scratch = GapScratch::new(x.x.len(), y.len());
         let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
-        Ok(Certified {
+        let mut solver = Certified {
             responder,
             exact_x,
             inner_budget: settings.inner_budget,
@@ -216,11 +226,14 @@ impl<'a> Certified<'a> {
             y_hat: y.clone(),
             y_bar: y.clone(),
             gradient: vec![0.0; x.x.len()],
-            minorant_slope: vec![0.0; x.x.len()],
-            minorant_constant: 0.0,
+            in_image: vec![0.0; x.image.len()],
+            average_slope: Slope::vector(0),
+            average_constant: 0.0,
             charges: 0.0,
             bounds: Bounds::NONE,
-            floor: LowerBound::new(x.x.len(), y.len()),
+            floor: LowerBound::new(Slope::vector(0), y.len()),
+            factored: None,
+            formed: [OnceLock::new(), OnceLock::new()],
             best: Best {
                 certificate: first,
                 upper: first.upper,
@@ -237,12 +250,15 @@ impl<'a> Certified<'a> {
             x,
             y,
             oracles,
-        })
+        };
+        solver.try_factors();
+        Ok(solver)
     }
 
     /// Starts anew from the present `x` with another problem on the same sets, one that is close to the
     /// last: the hull search keeps its points, and `Lhat` is sought from below its present value.
     pub(super) fn move_to(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+        self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         self.oracles = Oracles::of(problem, x_set, y_set)?;
         self.responder = Responder::new(&self.oracles, inner_y, self.inner_budget)?;
@@ -279,12 +295,14 @@ impl<'a> Certified<'a> {
         self.lhat *= FRESH; // found again by raising, which costs no gradient
         self.charges = 0.0;
         self.bounds = Bounds::NONE;
-        self.floor.clear();
+        self.in_image.resize(self.x.image.len(), 0.0);
+        self.try_factors();
         Ok(())
     }
 
     /// Takes another problem on the same sets, of which the state is then loaded.
     pub(super) fn make_room(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+        self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         self.oracles = Oracles::of(problem, x_set, y_set)?;
         self.responder = Responder::new(&self.oracles, inner_y, self.inner_budget)?;
@@ -298,6 +316,8 @@ impl<'a> Certified<'a> {
         self.trial_x = PointX { x: Vec::new(), ..self.x.clone() };
         self.z = self.trial_x.clone();
         self.best.x = self.x.clone();
+        self.in_image.resize(self.x.image.len(), 0.0);
+        self.try_factors();
         Ok(())
     }
 
@@ -311,12 +331,6 @@ impl<'a> Certified<'a> {
     #[must_use]
     pub fn highest_lhat(&self) -> f64 {
         self.highest_lhat
-    }
-
-    /// The iterate `v_k`.
-    #[must_use]
-    pub fn v(&self) -> &[f64] {
-        &self.v.x
     }
 
     /// The average `ybar_k`.
@@ -368,11 +382,131 @@ impl<'a> Certified<'a> {
         Ok(Ok(slide.gap))
     }
 
+    /// The gradient at `(z_k, y_r)`.
+    fn take_gradient(&mut self) -> Result<()> {
+        let Certified { oracles, z, y, in_image, gradient, .. } = self;
+        let Some(factored) = &mut self.factored else {
+            return oracles.both_grads_x(z, y, in_image, gradient);
+        };
+        if factored.take(oracles, z, y, in_image, gradient)? {
+            factored.meet(&self.v, in_image);
+            Ok(())
+        } else {
+            self.use_vectors()
+        }
+    }
+
+    /// The vector of a point, which is formed where the point is kept in another way.
+    fn vector<'b>(&'b self, point: &'b PointX, formed: &'b OnceLock<Vec<f64>>) -> &'b [f64] {
+        match &self.factored {
+            Some(factored) if factored.points.are_by_weights() => {
+                formed.get_or_init(|| factored.points.vector(&*self.oracles.problem, &point.x))
+            }
+            _ => &point.x,
+        }
+    }
+
+    /// `x_k`.
+    fn x(&self) -> &[f64] {
+        self.vector(&self.x, &self.formed[0])
+    }
+
+    /// Takes up trials without operator products, where problem and set have the structure.
+    fn try_factors(&mut self) {
+        let columns = if self.exact_x { Factored::columns(&mut self.oracles) } else { None };
+        let slope = || match columns {
+            Some(h) => Slope::seen(self.x.image.len(), h),
+            None => Slope::vector(self.gradient.len()),
+        };
+        (self.average_slope, self.floor) = (slope(), LowerBound::new(slope(), self.y.len()));
+        if let Some(h) = columns {
+            let mut factored = Factored::new(h, &self.v);
+            let history = self.improver.iter_mut().flat_map(Improver::vectors);
+            let vectors = [&mut self.x.x, &mut self.v.x].into_iter().chain(history);
+            factored.points.embed(vectors.collect());
+            let len = factored.points.len();
+            self.factored = Some(factored);
+            self.make_points(len);
+        }
+    }
+
+    /// Gives all points that do not have so many coordinates room for them.
+    fn make_points(&mut self, len: usize) {
+        self.formed.iter_mut().for_each(|formed| drop(formed.take()));
+        let history = self.improver.iter_mut().flat_map(Improver::room);
+        let points =
+            [&mut self.x.x, &mut self.v.x, &mut self.trial_v.x, &mut self.best.x.x].into_iter();
+        for point in points.chain(history).filter(|point| point.len() != len) {
+            *point = vec![0.0; len];
+        }
+    }
+
+    /// Gives up trials without operator products and forms all vectors. After an error all is as before.
+    pub(super) fn form_vectors(&mut self) -> Result<()> {
+        let Some(factored) = &self.factored else {
+            return Ok(());
+        };
+        if factored.points.are_by_weights() {
+            let history = self.improver.iter_mut().flat_map(Improver::vectors);
+            let best = (!self.best.x_is_current).then_some(&mut self.best.x.x);
+            let points = [&mut self.x.x, &mut self.v.x].into_iter().chain(history).chain(best);
+            let mut formed = Vec::new();
+            for point in points {
+                let vector = factored.points.vector(&*self.oracles.problem, point);
+                self.oracles.count_grad_x();
+                check_finite("point", &vector)?;
+                formed.push((point, vector));
+            }
+            formed.into_iter().for_each(|(point, vector)| *point = vector);
+        }
+        self.factored = None;
+        self.make_points(self.oracles.problem.dim_x());
+        Ok(())
+    }
+
+    /// Goes on with vectors, with their images in place of those that were carried along.
+    fn use_vectors(&mut self) -> Result<()> {
+        if self.factored.is_none() {
+            return Ok(());
+        }
+        self.form_vectors()?;
+        self.oracles.image(&self.x.x, &mut self.x.image)?;
+        self.oracles.prepare(&mut self.x);
+        self.oracles.image(&self.v.x, &mut self.v.image)?;
+        if let Some(improver) = &mut self.improver {
+            improver.renew_images(&mut self.oracles)?;
+        }
+        self.average_slope.become_vector(&mut self.oracles)?;
+        self.floor.become_vector(&mut self.oracles)
+    }
+
+    /// A trial `v_r` with its image: the vector itself only where it takes one.
+    fn try_v(&mut self, k: f64, alpha: f64) -> Result<std::result::Result<Trial, Step>> {
+        if let Some(factored) = &mut self.factored {
+            let (o, v, image) = (&mut self.oracles, &self.v, &mut self.trial_v.image);
+            if let Some(trial) = factored.trial(o, v, &self.in_image, alpha, image)? {
+                return Ok(Ok(trial));
+            }
+            self.use_vectors()?;
+        }
+        let zeta = match self.slide_v(k, alpha)? {
+            Ok(zeta) => zeta,
+            Err(step) => return Ok(Err(step)),
+        };
+        self.oracles.image(&self.trial_v.x, &mut self.trial_v.image)?;
+        let (slope, square) = dot_difference(&self.gradient, &self.trial_v.x, &self.v.x);
+        Ok(Ok(Trial { zeta, slope, square }))
+    }
+
     /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x` (its image
     /// alone), `y` and `trial_v`.
     fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
-        between(gamma, &self.x.image, &self.v.image, &mut self.z.image);
-        self.oracles.prepare(&mut self.z);
+        if self.factored.as_ref().is_some_and(Factored::is_worn) {
+            self.use_vectors()?;
+        }
+        // what the image of z_k may be off by, should the others be formed anew while it stays
+        let carried = self.factored.as_ref().map_or(0.0, Factored::rounding);
+        self.oracles.prepare_between(gamma, &self.x.image, &self.v.image, &mut self.z);
 
         // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
         let accuracy = self.response_accuracy(k);
@@ -381,7 +515,7 @@ impl<'a> Certified<'a> {
         if response.state == SlideState::OutOfBudget {
             return Ok(Err(Step::InnerBudget(Block::Y)));
         }
-        self.oracles.grad_x(&self.z, &self.y, &mut self.gradient)?;
+        self.take_gradient()?;
         if self.lhat == 0.0 {
             let guess = FIRST_GUESS * norm(&self.gradient) / self.diameter;
             self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
@@ -392,18 +526,14 @@ impl<'a> Certified<'a> {
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
             let alpha = 6.0 * self.lhat / (k + 1.0);
-            let zeta = match self.slide_v(k, alpha)? {
-                Ok(zeta) => zeta,
+            let Trial { zeta, slope, square } = match self.try_v(k, alpha)? {
+                Ok(trial) => trial,
                 Err(step) => return Ok(Err(step)),
             };
-            self.oracles.image(&self.trial_v.x, &mut self.trial_v.image)?;
-            let (v, trial_v) = (&self.v, &self.trial_v);
-            between(gamma, &self.x.image, &trial_v.image, &mut self.trial_x.image);
-            self.oracles.prepare(&mut self.trial_x);
+            let (x, v) = (&self.x.image, &self.trial_v.image);
+            self.oracles.prepare_between(gamma, x, v, &mut self.trial_x);
 
             // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
-            let [slope, square, at_v, at_x] =
-                step_products(&self.gradient, &trial_v.x, &v.x, &self.x.x);
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             let excess = bend.value - allowed;
@@ -425,8 +555,9 @@ impl<'a> Certified<'a> {
             let floor = 4.0 * (response.gap + change.rounding);
             if eps <= self.eps_target(k).max(floor) {
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
-                let along = (1.0 - gamma) * at_x + gamma * at_v;
-                let constant = value - bend.value - bend.rounding - along;
+                let along = dot(&self.in_image, &self.trial_x.image);
+                let stale = if self.factored.is_none() { carried } else { 0.0 };
+                let constant = value - bend.value - bend.rounding - along - stale;
                 return Ok(Ok(Accepted { upper: value + eps, constant, eps, zeta, chi, needed }));
             }
             // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
@@ -441,7 +572,7 @@ impl<'a> Certified<'a> {
                 self.lhat *= 2.0;
             }
             std::mem::swap(&mut self.y, &mut self.y_hat);
-            self.oracles.grad_x(&self.z, &self.y, &mut self.gradient)?;
+            self.take_gradient()?;
         }
         Err(Error::Numerical {
             what: "certified MPCGS",
@@ -454,8 +585,9 @@ impl<'a> Certified<'a> {
     }
 
     /// Moves on to the accepted point, or to a better one in the hull of the last ones, and keeps the
-    /// old `x` where its upper bound is the better one. `upper` bounds `max_y f(x_k, y)`.
-    fn accept(&mut self, gamma: f64, upper: f64) -> Result<f64> {
+    /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`.
+    fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<f64> {
+        let upper = accepted.upper;
         let better = match &mut self.improver {
             Some(improver) if improver.is_due() => improver.search(
                 &mut self.oracles,
@@ -470,21 +602,29 @@ impl<'a> Certified<'a> {
             )?,
             _ => None,
         };
+        if let Some(factored) = &mut self.factored {
+            let gradient = (&mut self.gradient[..], &self.in_image[..]);
+            // bounds of points before this one were not charged with what they are found to be off by
+            self.best.upper +=
+                factored.form(&mut self.oracles, &self.v, gradient, &mut self.trial_v)?;
+        }
         let new_upper = better.unwrap_or(upper);
-        let new_upper = new_upper + 4.0 * f64::EPSILON * new_upper.abs();
+        let carried = self.factored.as_ref().map_or(0.0, Factored::rounding);
+        let size = new_upper.abs() + (upper - accepted.constant).abs();
+        let new_upper = new_upper + 4.0 * f64::EPSILON * size + carried;
         if new_upper <= self.best.upper {
             self.best.upper = new_upper;
             self.best.x_is_current = true;
         } else if self.best.x_is_current {
             self.best.x.copy_from(&self.x);
             self.best.x_is_current = false;
+            self.formed[1].take();
         }
-        match (&self.improver, better) {
-            (Some(improver), Some(_)) => {
-                improver.apply(&mut self.x.x, [&self.trial_v.x, &self.v.x])
-            }
-            _ => step_toward(gamma, &self.trial_v.x, &mut self.x.x),
+        match better.and(self.improver.as_ref()) {
+            Some(hull) => hull.apply(&mut self.x.x, [&self.trial_v.x, &self.v.x]),
+            None => step_toward(gamma, &self.trial_v.x, &mut self.x.x),
         }
+        self.formed[0].take();
         std::mem::swap(&mut self.x.image, &mut self.trial_x.image);
         std::mem::swap(&mut self.x.cache, &mut self.trial_x.cache);
         std::mem::swap(&mut self.v, &mut self.trial_v);
@@ -505,37 +645,51 @@ impl<'a> Certified<'a> {
         self.bounds.schedule =
             (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
 
-        // f(u, y_k) >= constant + <gradient, u>; on average >= minorant_constant + <minorant_slope, u>
-        step_toward(gamma, &self.gradient, &mut self.minorant_slope);
-        self.minorant_constant += gamma * (constant - self.minorant_constant);
-        let Certified { oracles, best, floor, .. } = self;
-        let slope = &self.minorant_slope;
-        let average = oracles.certifying(|o| o.support_x(slope, &mut floor.scratch))?;
+        // f(u, y_k) >= constant + <gradient, u>; on average >= average_constant + <average_slope, u>
+        let Certified { oracles, best, floor, factored, average_slope, .. } = self;
+        let slope = match factored {
+            Some(factored) => factored.gradient(&self.in_image),
+            None => Gradient::Vector(&self.gradient),
+        };
+        average_slope.step(gamma, slope);
+        self.average_constant += gamma * (constant - self.average_constant);
+        let average = oracles.certifying(|o| average_slope.support(o))?;
         // iterates are sums of k terms by now, each of them rounded
         let ulps = 8.0 + k.sqrt();
         let rounding = ulps * f64::EPSILON * (upper.abs() + (upper - constant).abs());
-        let lower_average = self.minorant_constant + average.lower - rounding;
+        let lower_average = self.average_constant + average.lower - rounding;
         self.bounds.minorant = upper - lower_average;
 
         // the best of all bounds so far holds if all of them do
         floor.confidence = floor.confidence.and(average.confidence).and(self.y_confidence);
         let worth = WORTH * best.certificate.gap;
-        let new = Minorant { slope: &self.gradient, constant, y: &self.y };
+        let new = Minorant { slope, constant, y: &self.y };
         oracles.certifying(|o| floor.absorb(o, new, rounding, worth))?;
         if lower_average > floor.value {
-            let (constant, y) = (self.minorant_constant, &self.y_bar[..]);
-            floor.take(Minorant { slope, constant, y }, lower_average);
+            floor.take(average_slope, self.average_constant, &self.y_bar, lower_average);
         }
         // the minorant at (x_k, yhat) costs a gradient, on the certificate's account: a quarter of the method's
         // at the most, and more rarely where it brings nothing
         let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
         if k as u64 >= self.next_look && 4 * (spent + 1) <= own {
-            let (x, y_hat, g) = (&self.x, &self.y_hat, &mut self.gradient);
+            let (x, y_hat) = (&self.x, &self.y_hat);
+            let (g, in_image) = (&mut self.gradient, &mut self.in_image);
             let before = floor.value;
             oracles.certifying(|o| -> Result<()> {
-                o.grad_x(x, y_hat, g)?;
-                let constant = o.value(x, y_hat)? - dot(g, &x.x);
-                let new = Minorant { slope: g, constant, y: y_hat };
+                let slope = match factored {
+                    Some(factored) => {
+                        if !factored.take(o, x, y_hat, in_image, g)? {
+                            return Ok(()); // no slope that its squares can measure
+                        }
+                        factored.gradient(in_image)
+                    }
+                    None => {
+                        o.both_grads_x(x, y_hat, in_image, g)?;
+                        Gradient::Vector(g)
+                    }
+                };
+                let constant = o.value(x, y_hat)? - dot(in_image, &x.image);
+                let new = Minorant { slope, constant, y: y_hat };
                 floor.absorb(o, new, rounding, worth)
             })?;
             if floor.value - before > 0.1 * (best.upper - before) {
@@ -584,7 +738,7 @@ impl Algorithm for Certified<'_> {
             Ok(accepted) => accepted,
             Err(step) => return Ok(step),
         };
-        let upper = self.accept(gamma, accepted.upper)?;
+        let upper = self.accept(gamma, &accepted)?;
         let rounding = self.certify(k, gamma, accepted, upper)?;
         self.k += 1;
         self.highest_lhat = self.highest_lhat.max(self.lhat);
@@ -609,12 +763,15 @@ impl Algorithm for Certified<'_> {
     }
 
     fn best(&self) -> (&[f64], &[f64]) {
-        let x = if self.best.x_is_current { &self.x.x } else { &self.best.x.x };
+        let x = match self.best.x_is_current {
+            true => self.x(),
+            false => self.vector(&self.best.x, &self.formed[1]),
+        };
         (x, &self.best.y)
     }
 
     fn current(&self) -> (&[f64], &[f64]) {
-        (&self.x.x, &self.y_bar)
+        (self.x(), &self.y_bar)
     }
 
     fn iterations(&self) -> u64 {
@@ -635,17 +792,30 @@ impl Algorithm for Certified<'_> {
 
     /// Trial points, `z`, `y` and the gradient are made anew in every iteration.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let mut is_factored = self.factored.is_some();
+        archive.flag("factored", &mut is_factored)?;
+        if !is_factored {
+            self.use_vectors()?;
+        }
+        if let Some(factored) = &mut self.factored {
+            let most = 2 + self.improver.iter_mut().flat_map(Improver::room).count();
+            archive.nested("factors", |archive| factored.state(archive, most))?;
+            let len = factored.points.len();
+            if archive.is_loading() {
+                self.make_points(len);
+            }
+        }
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.nested("responder", |archive| self.responder.state(archive))?;
         archive.count("k", &mut self.k)?;
-        archive.number("lhat", &mut self.lhat)?;
+        archive.magnitude("lhat", &mut self.lhat)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
         self.oracles.point_state(archive, "x", &mut self.x)?;
         archive.nested("v", |archive| self.v.state(archive))?;
         archive.numbers("y_hat", &mut self.y_hat)?;
         archive.numbers("y_bar", &mut self.y_bar)?;
-        archive.numbers("minorant_slope", &mut self.minorant_slope)?;
-        archive.number("minorant_constant", &mut self.minorant_constant)?;
+        archive.nested("average_slope", |archive| self.average_slope.state(archive))?;
+        archive.number("average_constant", &mut self.average_constant)?;
         archive.number("charges", &mut self.charges)?;
         archive.nested("bounds", |archive| self.bounds.state(archive))?;
         archive.nested("best", |archive| self.best.state(archive, &self.oracles))?;
@@ -656,5 +826,280 @@ impl Algorithm for Certified<'_> {
         }
         archive.nested("y_confidence", |archive| self.y_confidence.state(archive))?;
         archive.count("next_look", &mut self.next_look)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Layout, SparseMatrix};
+    use crate::model::{RobustMulticlass, RobustSettings, Scaling};
+    use crate::problem::Seen;
+    use crate::random::Streams;
+    use crate::run::{Checkpoints, Fingerprint, Flow, NoClock, StopRules, TracePoint, run_kept};
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    fn model(layout: Layout, scaling: Scaling) -> RobustMulticlass {
+        model_of(120, 60, layout, scaling)
+    }
+
+    fn model_of(n: usize, d: usize, layout: Layout, scaling: Scaling) -> RobustMulticlass {
+        let (h, row) = (4, 8);
+        let mut draw = Streams::new(3).stream("rows");
+        let starts = (0..=n).map(|i| row * i).collect();
+        let step = (d / row) as u64;
+        let indices =
+            (0..n * row).map(|p| (p % row) as u32 * step as u32 + draw.below(step) as u32);
+        let indices = indices.collect();
+        let values = (0..n * row).map(|_| 0.2 + draw.below(1000) as f64 / 1000.0).collect();
+        let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
+        let labels = (0..n).map(|_| draw.below(h as u64) as u32).collect();
+        let settings = RobustSettings::default().layout(layout).tau(12.0).scaling(scaling);
+        RobustMulticlass::new(rows, labels, h, settings).expect("a model")
+    }
+
+    #[test]
+    fn trials_without_operator_products_go_the_way_of_those_with() {
+        let dro = [0, 3, 8, 16].map(|hull_points| (Scaling::Dro, hull_points));
+        for (scaling, hull_points) in dro.into_iter().chain([(Scaling::Paper, 8)]) {
+            let models = [Layout::FeatureMajor, Layout::ClassMajor].map(|l| model(l, scaling));
+            let sets = [&models[0], &models[1]].map(|m| m.x_set().expect("a ball"));
+            let settings = CertifiedSettings { hull_points, ..CertifiedSettings::default() };
+            let mut solvers = [0, 1].map(|i| {
+                let y_set = models[i].y_set();
+                Certified::new(&models[i], &sets[i], y_set, &settings, None, None).expect("starts")
+            });
+            let mut images = 0;
+            for k in 0..40 {
+                solvers.iter_mut().for_each(|solver| {
+                    solver.step().expect("a step");
+                });
+                let [quick, plain] = &solvers;
+                assert!(quick.factored.is_some() && plain.factored.is_none(), "{k}");
+                let (a, b) = (quick.certificate(), plain.certificate());
+                let size = b.upper.abs();
+                assert!((a.upper - b.upper).abs() < 1e-9 * size, "{k}: {a:?} {b:?}");
+                assert!((a.lower - b.lower).abs() < 1e-7 * size, "{k}: {a:?} {b:?}");
+                let [x, plain_x] = [0, 1].map(|i| models[i].class_major(solvers[i].best().0));
+                let apart = crate::linalg::distance_squared(&x, &plain_x).sqrt();
+                assert!(apart < 1e-6 * norm(&plain_x), "{k}: {apart}");
+                // the image that is carried along is that of the point
+                let mut image = vec![0.0; quick.x.image.len()];
+                models[0].image(quick.x(), &mut image);
+                let drift = crate::linalg::distance_squared(&image, &quick.x.image).sqrt();
+                assert!(drift < 1e-12 * norm(&image), "{k}: {drift}");
+                images = plain.ledger().method.images - quick.ledger().method.images;
+                assert_eq!(quick.ledger().method.grad_x, plain.ledger().method.grad_x);
+            }
+            assert!(images > 0, "no trial was without a product");
+        }
+    }
+
+    #[test]
+    fn where_steps_become_too_short_vectors_take_over_and_go_on() {
+        let model = model(Layout::FeatureMajor, Scaling::Dro);
+        let x_set = model.x_set().expect("a ball");
+        let settings = CertifiedSettings::default();
+        let mut solver =
+            Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts");
+        let mut gap = f64::INFINITY;
+        while solver.factored.is_some() {
+            assert_eq!(solver.step().expect("a step"), Step::Advanced);
+            gap = solver.certificate().gap;
+        }
+        let taken_over = solver.iterations();
+        assert!(taken_over > 20, "{taken_over}");
+        while solver.step().expect("a step") == Step::Advanced {}
+        let end = solver.certificate();
+        assert!(end.gap < 0.1 * gap && end.gap < 1e-10 * end.upper, "{gap} {end:?}");
+        assert!(x_set.contains(solver.best().0, 1e-9));
+    }
+
+    /// `1/2 |A x - b|^2 - 1/2 y^2`, where `A` turns the numbers of `x` by one place: it mixes columns.
+    struct Turned {
+        target: Vec<f64>,
+    }
+
+    impl SaddleProblem for Turned {
+        fn dim_x(&self) -> usize {
+            self.target.len()
+        }
+
+        fn dim_y(&self) -> usize {
+            1
+        }
+
+        fn columns(&self) -> Option<usize> {
+            Some(4)
+        }
+
+        fn image(&self, x: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(x);
+            out.rotate_left(1);
+        }
+
+        fn adjoint(&self, s: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(s);
+            out.rotate_right(1);
+        }
+
+        fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+            0.5 * crate::linalg::distance_squared(at.image, &self.target) - 0.5 * y[0] * y[0]
+        }
+
+        fn grad_image(&self, at: Seen<'_>, _y: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(at.image);
+            crate::linalg::axpy(-1.0, &self.target, out);
+        }
+
+        fn grad_y(&self, _at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+            out[0] = -y[0];
+        }
+    }
+
+    #[test]
+    fn a_problem_that_mixes_columns_and_says_it_does_not_is_found_out() {
+        let target = (0..80).map(|i| (i * i) as f64 % 7.0 - 3.0).collect();
+        let problem = Turned { target };
+        // also where the prox changes nothing, as the ball is large
+        for radius in [5.0, 1e4] {
+            let x_set = crate::domain::NuclearBall::new(20, 4, radius).expect("a ball");
+            let y_set = crate::domain::BoxSet::cube(1, -1.0, 1.0).expect("a box");
+            let settings = CertifiedSettings::default();
+            let mut solver =
+                Certified::new(&problem, &x_set, &y_set, &settings, None, None).expect("starts");
+            let error = solver.step().expect_err("a wrong claim");
+            assert!(error.to_string().contains("`columns`"), "{error}");
+            assert!(solver.best().0.iter().all(|x| *x == 0.0), "the start is the best point yet");
+        }
+    }
+
+    /// A model whose operator gives NaN after so many products: from then on, or once.
+    struct Breaking<'a> {
+        model: &'a RobustMulticlass,
+        good: u64,
+        stays: bool,
+        products: AtomicU64,
+    }
+
+    impl Breaking<'_> {
+        fn count(&self, out: &mut [f64]) {
+            let before = self.products.fetch_add(1, Relaxed);
+            if before == self.good || (self.stays && before > self.good) {
+                out[0] = f64::NAN;
+            }
+        }
+    }
+
+    impl SaddleProblem for Breaking<'_> {
+        fn dim_x(&self) -> usize {
+            self.model.dim_x()
+        }
+        fn dim_y(&self) -> usize {
+            self.model.dim_y()
+        }
+        fn image_dim(&self) -> usize {
+            self.model.image_dim()
+        }
+        fn columns(&self) -> Option<usize> {
+            self.model.columns()
+        }
+        fn image(&self, x: &[f64], out: &mut [f64]) {
+            self.model.image(x, out);
+            self.count(out);
+        }
+        fn adjoint(&self, s: &[f64], out: &mut [f64]) {
+            self.model.adjoint(s, out);
+            self.count(out);
+        }
+        fn cache_dim(&self) -> usize {
+            self.model.cache_dim()
+        }
+        fn prepare(&self, image: &[f64], cache: &mut [f64]) {
+            self.model.prepare(image, cache);
+        }
+        fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+            self.model.value(at, y)
+        }
+        fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+            self.model.grad_image(at, y, out);
+        }
+        fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+            self.model.grad_y(at, y, out);
+        }
+        fn has_best_response(&self) -> bool {
+            true
+        }
+        fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+            self.model.best_response(at, y)
+        }
+    }
+
+    /// Found by fuzzing: there is no number between 1.4 and 16 times a negative one.
+    #[test]
+    fn a_forged_lhat_is_refused() {
+        let model = model(Layout::FeatureMajor, Scaling::Dro);
+        let x_set = model.x_set().expect("a ball");
+        let settings = CertifiedSettings::default();
+        let solver = || {
+            Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts")
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("checkpoint");
+        let run = |solver: &mut Certified<'_>, plan: &Checkpoints| {
+            let rules = StopRules { iterations: Some(5), ..StopRules::default() };
+            let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+            let print = Fingerprint::default();
+            run_kept(solver, &rules, plan, &print, &NoClock, &mut nobody)
+        };
+        run(&mut solver(), &Checkpoints::to(&file)).expect("a run");
+        let bytes = std::fs::read(&file).expect("a checkpoint");
+        let place = bytes.windows(6).position(|w| w == b"n\x04lhat").expect("an entry") + 6;
+        for forged in [-1.0, f64::NAN, f64::INFINITY] {
+            let mut bytes = bytes.clone();
+            bytes[place..place + 8].copy_from_slice(&forged.to_le_bytes());
+            let end = bytes.len() - 4;
+            let sum = crc32fast::hash(&bytes[..end]);
+            bytes[end..].copy_from_slice(&sum.to_le_bytes());
+            std::fs::write(&file, bytes).expect("writing");
+            let error = run(&mut solver(), &Checkpoints::resume(&file)).expect_err("forged");
+            assert!(error.to_string().contains("lhat"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_operator_that_breaks_leaves_the_best_pair_and_its_certificate() {
+        // more rows than features, and fewer: there points are kept by weights, and forming one takes a product
+        for (n, d, stays) in [(120, 60, true), (120, 60, false), (40, 64, false)] {
+            let model = model_of(n, d, Layout::FeatureMajor, Scaling::Dro);
+            (3..90).for_each(|good| break_after(good, stays, &model));
+        }
+    }
+
+    fn break_after(good: u64, stays: bool, model: &RobustMulticlass) {
+        let x_set = model.x_set().expect("a ball");
+        let settings = CertifiedSettings::default();
+        let problem = Breaking { model, good, stays, products: AtomicU64::new(0) };
+        let mut solver =
+            Certified::new(&problem, &x_set, model.y_set(), &settings, None, None).expect("starts");
+        let mut before = *solver.certificate();
+        let error = loop {
+            match solver.step() {
+                Ok(_) => before = *solver.certificate(),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.is_numerical(), "{good}: {error}");
+        assert_eq!(*solver.certificate(), before, "{good}");
+        let (x, _) = solver.best();
+        assert!(x_set.contains(x, 1e-9), "{good}");
+        // max_y f at the point, from scratch
+        let mut point = PointX::new(model);
+        model.image(x, &mut point.image);
+        model.prepare(&point.image, &mut point.cache);
+        let mut y = vec![0.0; model.dim_y()];
+        let left = model.best_response(point.seen(), &mut y);
+        let upper = model.value(point.seen(), &y) + left;
+        assert!(upper <= before.upper + 1e-15, "{good}: {upper} {before:?}");
     }
 }

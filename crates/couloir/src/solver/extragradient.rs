@@ -428,7 +428,7 @@ impl Algorithm for Extragradient<'_> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.number("weight_x", &mut self.weight_x)?;
         archive.number("weight_y", &mut self.weight_y)?;
-        archive.number("scale", &mut self.scale)?;
+        archive.magnitude("scale", &mut self.scale)?;
         archive.number("measured_xx", &mut self.measured.lxx)?;
         archive.number("measured_xy", &mut self.measured.lxy)?;
         archive.number("measured_yy", &mut self.measured.lyy)?;

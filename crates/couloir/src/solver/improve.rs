@@ -5,7 +5,7 @@
 use super::respond::Responder;
 use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
-use crate::linalg::{combine_many, gram_of_differences, slopes_of_differences};
+use crate::linalg::{combine_many, combine_piece, gram_of_differences, slopes_of_differences};
 use crate::problem::{Imaged, Oracles, PointX};
 use crate::run::Archive;
 use crate::sliding::SlideState;
@@ -13,7 +13,9 @@ use crate::sliding::SlideState;
 /// Evaluations of `max_y f` that one search may spend.
 const EVALUATIONS: u32 = 8;
 /// A search pays if it takes off this share of the gap.
-const WORTH: f64 = 0.03;
+const WORTH: f64 = 0.1;
+/// A step pays if it promises this share of that, and less where searches have become rare.
+const STEP_WORTH: f64 = 0.01;
 /// Iterations that a search is put off at the most.
 const LONGEST_WAIT: u64 = 32;
 /// Steps of the active-set method at the most; it needs a few.
@@ -24,7 +26,7 @@ const RIDGE: f64 = 1e-10;
 /// The search, and when it pays.
 pub(super) struct Improver {
     /// The `v`'s before `v_{k-1}`, newest last.
-    pub history: Vec<Imaged>,
+    history: Vec<Imaged>,
     filled: usize,
     /// Whether there has been an iteration: before, `v_{k-1}` is `x_{k-1}`.
     started: bool,
@@ -64,6 +66,11 @@ impl Improver {
     /// Forms the images anew for another problem, at a point of it.
     pub fn move_to(&mut self, oracles: &mut Oracles<'_>, like: &PointX) -> Result<()> {
         self.make_room(like);
+        self.renew_images(oracles)
+    }
+
+    /// Forms the images anew.
+    pub fn renew_images(&mut self, oracles: &mut Oracles<'_>) -> Result<()> {
         let unused = self.history.len() - self.filled;
         for entry in &mut self.history[unused..] {
             oracles.image(&entry.x, &mut entry.image)?;
@@ -110,6 +117,17 @@ impl Improver {
     /// The entries in use.
     fn recent(&self) -> &[Imaged] {
         &self.history[self.history.len() - self.filled..]
+    }
+
+    /// The `v`'s before `v_{k-1}` that are in use, without their images.
+    pub fn vectors(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        let unused = self.history.len() - self.filled;
+        self.history[unused..].iter_mut().map(|entry| &mut entry.x)
+    }
+
+    /// All of them, and the room for more.
+    pub fn room(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        self.history.iter_mut().map(|entry| &mut entry.x)
     }
 
     /// Whether it is time for a search.
@@ -160,11 +178,10 @@ impl Improver {
             self.trial[..m].iter_mut().for_each(|w| *w /= total);
             let predicted: f64 =
                 (0..m).map(|j| self.slope[j] * (self.trial[j] - self.weights[j])).sum();
-            if -predicted <= 1e-3 * WORTH * gap {
+            if -predicted <= STEP_WORTH * WORTH * gap / (1 + self.wait) as f64 {
                 break;
             }
-            self.form(m, x_old, vs);
-            oracles.prepare(&mut self.point);
+            self.form(oracles, m, x_old, vs);
             self.response.copy_from_slice(y_hat);
             let accuracy = 1e-3 * WORTH * gap;
             let answer = responder.respond(oracles, &self.point, accuracy, &mut self.response)?;
@@ -246,10 +263,14 @@ impl Improver {
         self.slope[1..m].copy_from_slice(&slopes[..m - 1]);
     }
 
-    fn form(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
-        let mut image = std::mem::take(&mut self.point.image);
-        combine_many(0.0, &self.trial[..m], &self.images(x_old, vs)[..m], &mut image);
-        self.point.image = image;
+    /// The image and the cache of the trial point.
+    fn form(&mut self, oracles: &Oracles<'_>, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
+        let mut point = std::mem::take(&mut self.point);
+        let images = self.images(x_old, vs);
+        oracles.prepare_filled(&mut point, |start, piece| {
+            combine_piece(&self.trial[..m], &images[..m], start, piece);
+        });
+        self.point = point;
     }
 
     /// `|sum_j (trial_j - weights_j) p_j|^2`.

@@ -6,7 +6,8 @@
 //! fixed weights and forgets early minorants slowly; here each new minorant is mixed in with
 //! the weight that is best for it.
 
-use crate::domain::{Confidence, MixTask, Mixture};
+use super::slope::{Gradient, Slope};
+use crate::domain::{Confidence, MixGoal, Mixture};
 use crate::error::Result;
 use crate::linalg::step_toward;
 use crate::problem::Oracles;
@@ -15,14 +16,14 @@ use crate::run::Archive;
 /// `f(u, y) >= constant + <slope, u>` for all `u` in X.
 #[derive(Clone, Copy)]
 pub(super) struct Minorant<'a> {
-    pub slope: &'a [f64],
+    pub slope: Gradient<'a>,
     pub constant: f64,
     pub y: &'a [f64],
 }
 
 /// A combination of minorants and the bound that it gives.
 pub(super) struct LowerBound {
-    slope: Vec<f64>,
+    slope: Slope,
     constant: f64,
     /// The `y` whose `f(., y)` is bounded.
     pub y: Vec<f64>,
@@ -33,44 +34,43 @@ pub(super) struct LowerBound {
     guess: f64,
     /// Whether the slope is what the last search found.
     found: bool,
-    /// For sets that need points to evaluate a bound.
-    pub scratch: Vec<f64>,
 }
 
 impl LowerBound {
-    pub fn new(dim_x: usize, dim_y: usize) -> Self {
+    pub fn new(slope: Slope, dim_y: usize) -> Self {
         LowerBound {
-            slope: vec![0.0; dim_x],
+            slope,
             constant: 0.0,
             y: vec![0.0; dim_y],
             value: f64::NEG_INFINITY,
             confidence: Confidence::Exact,
             guess: 0.5,
             found: false,
-            scratch: Vec::new(),
         }
     }
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        archive.numbers("slope", &mut self.slope)?;
+        archive.nested("slope", |archive| self.slope.state(archive))?;
         archive.number("constant", &mut self.constant)?;
         archive.numbers("y", &mut self.y)?;
         archive.number("value", &mut self.value)?;
         archive.nested("confidence", |archive| self.confidence.state(archive))?;
-        archive.number("guess", &mut self.guess)?;
+        archive.magnitude("guess", &mut self.guess)?;
+        self.guess = self.guess.min(1.0);
         archive.flag("found", &mut self.found)
     }
 
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.value = f64::NEG_INFINITY;
+    /// Goes on with vectors.
+    pub fn become_vector(&mut self, oracles: &mut Oracles<'_>) -> Result<()> {
+        self.found = false;
+        self.slope.become_vector(oracles)
     }
 
     /// Takes this minorant, whose bound is `value`, in place of the combination.
-    pub fn take(&mut self, new: Minorant<'_>, value: f64) {
-        self.slope.copy_from_slice(new.slope);
-        self.constant = new.constant;
-        self.y.copy_from_slice(new.y);
+    pub fn take(&mut self, slope: &Slope, constant: f64, y: &[f64], value: f64) {
+        self.slope.copy_from(slope);
+        self.constant = constant;
+        self.y.copy_from_slice(y);
         self.value = value;
         self.found = false;
     }
@@ -85,27 +85,28 @@ impl LowerBound {
         worth: f64,
     ) -> Result<()> {
         if self.value == f64::NEG_INFINITY {
-            let minimum = oracles.support_x(new.slope, &mut self.scratch)?;
+            self.slope.set(new.slope);
+            let minimum = self.slope.support(oracles)?;
             self.confidence = self.confidence.and(minimum.confidence);
-            self.take(new, new.constant + minimum.lower - rounding);
+            self.constant = new.constant;
+            self.y.copy_from_slice(new.y);
+            self.value = new.constant + minimum.lower - rounding;
+            self.found = false;
             return Ok(());
         }
-        let task = MixTask {
-            from: &self.slope,
+        let goal = MixGoal {
             from_constant: self.constant - rounding,
-            to: new.slope,
             to_constant: new.constant - rounding,
             known: self.value,
             guess: self.guess,
             worth,
-            follows: self.found,
         };
-        let Mixture { weight, lower, confidence, .. } = oracles.mix_x(&task, &mut self.scratch)?;
+        let Mixture { weight, lower, confidence, .. } =
+            self.slope.mix(oracles, goal, self.found, new.slope)?;
         self.confidence = self.confidence.and(confidence);
         self.found = true;
         self.guess = if weight > 0.0 { weight } else { (0.5 * self.guess).max(1e-3) };
         if weight > 0.0 {
-            step_toward(weight, new.slope, &mut self.slope);
             self.constant += weight * (new.constant - self.constant);
             step_toward(weight, new.y, &mut self.y);
             self.value = lower;

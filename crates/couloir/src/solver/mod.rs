@@ -3,14 +3,17 @@
 mod apg;
 mod certified;
 mod extragradient;
+mod factored;
 mod fingerprint;
 mod improve;
 mod incumbent;
 mod lower_bound;
 mod mpscgs;
+mod points;
 mod practical;
 mod printed;
 mod respond;
+mod slope;
 mod spafw;
 mod spfw;
 mod step_search;
@@ -31,8 +34,8 @@ use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::problem::{Counter, Oracles, SaddleProblem};
 use crate::run::{
-    Algorithm, Checkpoints, Clock, Fingerprint, Flow, NoClock, Observer, Outcome, StopRules,
-    TracePoint, run_kept,
+    Algorithm, Checkpoints, Clock, Fingerprint, Flow, MemoryLimit, NoClock, Observer, Outcome,
+    StopRules, TracePoint, run_kept,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -356,6 +359,13 @@ impl<'a> Solve<'a> {
     #[must_use]
     pub fn seconds(mut self, limit: f64) -> Self {
         self.rules.seconds = Some(limit);
+        self
+    }
+
+    /// Stop when more memory than this is taken, with the best pair so far.
+    #[must_use]
+    pub fn memory(mut self, limit: MemoryLimit) -> Self {
+        self.rules.memory = Some(limit);
         self
     }
 

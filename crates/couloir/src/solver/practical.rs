@@ -162,6 +162,7 @@ impl<'a> Practical<'a> {
 
     /// Moves on to a larger batch.
     fn grow(&mut self) -> Result<()> {
+        self.stage.solver.form_vectors()?;
         self.spent = self.spent_on_batches();
         let mut wanted = self.stage.size.saturating_mul(self.settings.growth);
         if self.whole.sampled()?.population() == Population::Infinite {

@@ -96,6 +96,18 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
+    /// A number that is finite and not below zero.
+    ///
+    /// # Errors
+    /// As [`number`](Archive::number).
+    pub fn magnitude(&mut self, name: &'static str, value: &mut f64) -> Result<()> {
+        self.number(name, value)?;
+        if !(*value >= 0.0 && value.is_finite()) {
+            return Err(self.misfit(name, &format!("is {value}, which is no magnitude")));
+        }
+        Ok(())
+    }
+
     /// A count, at most `2^48`.
     ///
     /// # Errors

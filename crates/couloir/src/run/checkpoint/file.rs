@@ -58,7 +58,10 @@ impl Writing {
             Err(Error::Checkpoint { error: CheckpointError::Io { .. }, .. }) => {
                 Err(writing.finish().err().unwrap_or_else(|| gone(path)))
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                let _ = writing.finish(); // it has nothing to write and clears up
+                Err(error)
+            }
         }
     }
 

@@ -105,14 +105,23 @@ fn bare(dim: usize, slope: f64) -> ClosureProblem<'static> {
     .expect("a problem")
 }
 
-fn robust() -> RobustMulticlass {
-    let (n, d, h) = (48, 12, 3);
+fn robust(size: f64) -> RobustMulticlass {
+    classifier(48, 12, size)
+}
+
+/// With more features than rows, so that points are kept by weights.
+fn wide() -> RobustMulticlass {
+    classifier(20, 30, 1.0)
+}
+
+fn classifier(n: usize, d: usize, size: f64) -> RobustMulticlass {
+    let h = 3;
     let starts = (0..=n).map(|i| 3 * i).collect();
     let indices = (0..n).flat_map(|i| [i % 4, 4 + i % 3, 7 + i % 5].map(|j| j as u32)).collect();
-    let values = (0..3 * n).map(|k| 1.0 + (k as f64).sin()).collect();
+    let values = (0..3 * n).map(|k| size * (1.0 + (k as f64).sin())).collect();
     let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
     let labels = (0..n).map(|i| ((i * i) % h) as u32).collect();
-    let settings = RobustSettings::default().tau(8.0).lambda_n(0.5).intercept(Some(1.0));
+    let settings = RobustSettings::default().tau(8.0).lambda_n(0.5).intercept(Some(size));
     RobustMulticlass::new(rows, labels, h, settings).expect("a model")
 }
 
@@ -209,12 +218,24 @@ fn cases() -> Vec<Case> {
     cases.push(sum(Population::Infinite));
     cases.push(printed_mpscgs());
 
-    let model = robust();
+    let model = robust(1.0);
     let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
     let mut methods = all.clone();
     methods.truncate(6); // without steps that suit the other problem
     methods.extend([batches(6, 1), svre(8)]);
     cases.push(Case::new("robust multiclass", model, x_set, y_set, methods));
+
+    let model = wide();
+    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    let methods = vec![Method::certified(), batches(6, 1)];
+    let mut case = Case::new("more features than rows", model, x_set, y_set, methods);
+    case.iterations = 40; // images are formed anew after 32
+    cases.push(case);
+
+    // squares vanish, so that points are kept as vectors
+    let model = robust(1e-130);
+    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    cases.push(Case::new("tiny rows", model, x_set, y_set, vec![Method::certified()]));
 
     let groups =
         SyntheticGroups { rows: 60, features: 10, nonzeros: 3, groups: 3, flipped: 0.1, seed: 1 };
@@ -320,6 +341,49 @@ fn owner(method: &Method, path: &str) -> String {
         Some(at) => path[at..].to_owned(),
         None if path.starts_with("solver.stage.") => format!("certified: {}", &path[13..]),
         None => format!("{method}: {}", path.trim_start_matches("solver.")),
+    }
+}
+
+#[test]
+fn a_long_run_goes_on_with_the_same_bits_before_and_after_vectors_take_over() {
+    let folder = folder();
+    let file = folder.path().join("checkpoint");
+    for model in [robust(1.0), wide()] {
+        let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+        let method = Method::certified();
+        let mut case = Case::new("long", model, x_set, y_set, vec![method.clone()]);
+        case.iterations = 600;
+        let whole = case.run(&method, case.iterations, Checkpoints::default());
+        let latest = whole.outcome.iterations;
+        assert!(latest > 200, "{latest}");
+        let mut sizes = BTreeSet::new();
+        // images are formed anew after 32, 64, ... iterations
+        for stop in [20, 31, 32, 33, 70, 150, latest - 100, latest - 1] {
+            case.run(&method, stop, Checkpoints::to(&file));
+            sizes.insert(std::fs::metadata(&file).expect("a checkpoint").len());
+            let resumed = case.run(&method, case.iterations, Checkpoints::resume(&file));
+            assert!(bits(&resumed) == bits(&whole), "stopped after {stop}");
+        }
+        assert!(sizes.len() > 2, "the state was of one kind only: {sizes:?}");
+    }
+}
+
+/// Found by fuzzing: a forged count that grew beyond what counts may be left a thread behind.
+#[test]
+fn a_state_that_cannot_be_saved_leaves_the_old_checkpoint_and_nothing_else() {
+    let folder = folder();
+    let file = folder.path().join("checkpoint");
+    std::fs::write(&file, "old").expect("a file");
+    for _ in 0..50 {
+        let mut count = 1 << 60;
+        let saved = super::file::Writing::begin(&file, |archive| {
+            // until the thread has a file
+            std::thread::sleep(std::time::Duration::from_millis(3));
+            archive.count("k", &mut count)
+        });
+        assert!(matches!(saved, Err(Error::Checkpoint { .. })));
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").collect();
+        assert!(left.len() == 1 && std::fs::read(&file).expect("a file") == b"old", "{left:?}");
     }
 }
 
