@@ -2,7 +2,7 @@
 
 import numpy as np
 
-EVALUATIONS, WORTH, LONGEST_WAIT, ACTIVE_SET_STEPS, RIDGE = 8, 0.03, 32, 64, 1e-10
+EVALUATIONS, WORTH, STEP_WORTH, LONGEST_WAIT, ACTIVE_SET_STEPS, RIDGE = 8, 0.1, 0.01, 32, 64, 1e-10
 TINY = np.finfo(float).tiny
 
 
@@ -69,7 +69,7 @@ class HullSearch:
             trial /= total
             step = trial - weights
             predicted = slope @ step
-            if -predicted <= 1e-3 * WORTH * gap:
+            if -predicted <= STEP_WORTH * WORTH * gap / (1 + self.wait):
                 break
             self.kernels.combine(trial, scores, self.point)
             y = model.respond(self.point)
