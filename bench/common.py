@@ -29,7 +29,7 @@ def data_files():
 def build():
     """The command and the examples that print times."""
     cargo = ["cargo", "build", "--release", "--locked"]
-    subprocess.run([*cargo, "-p", "couloir-cli"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "-p", "couloir-cli", "--bins", "--example", "iteration_speed"], cwd=ROOT, check=True)
     examples = ["--example", "kernel_speed", "--example", "read_speed"]
     subprocess.run([*cargo, "-p", "couloir-data", *examples], cwd=ROOT, check=True)
 
@@ -41,29 +41,40 @@ def couloir(*arguments):
     return json.loads(done.stdout), time.perf_counter() - start
 
 
+def example_path(name):
+    return TARGET / "release" / "examples" / name
+
+
 def example(name, *arguments):
-    """The JSON that an example of couloir-data prints."""
-    command = [str(TARGET / "release" / "examples" / name), *map(str, arguments)]
+    """The JSON that an example prints."""
+    command = [str(example_path(name)), *map(str, arguments)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-class Peer:
-    """A script of bench/peers that answers each line with one line of JSON: it reads its data only once."""
+class Answers:
+    """A program that answers each line with one line of JSON: it reads its data only once."""
 
-    def __init__(self, script, *arguments):
-        command = [sys.executable, "-u", str(PEERS / script), *map(str, arguments)]
+    def __init__(self, *command):
+        command = [str(word) for word in command]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self, *words):
         print(*words, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the peer ended: {self.process.args}")
+            raise RuntimeError(f"it ended: {self.process.args}")
         return json.loads(line)
 
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+class Peer(Answers):
+    """A script of bench/peers."""
+
+    def __init__(self, script, *arguments):
+        super().__init__(sys.executable, "-u", PEERS / script, *arguments)
 
 
 def in_turn(rounds, **sides):

@@ -116,7 +116,7 @@ fn data_too_large_for_the_machine_is_refused_with_the_estimate() {
     std::fs::write(folder.path().join("wide.svm"), "1 4294967295:1\n2 1:1\n").expect("writing");
     let done = couloir(folder.path()).args(["fit", "wide.svm"]).assert().code(2);
     let err = text(&done.get_output().stderr);
-    assert!(err.contains("4294967295 features and 2 classes would take about 1.5 TiB"), "{err}");
+    assert!(err.contains("4294967295 features and 2 classes would take about 1.6 TiB"), "{err}");
     assert!(err.contains("are free") && err.lines().count() == 1, "{err}");
 }
 

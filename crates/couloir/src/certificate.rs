@@ -90,6 +90,7 @@ impl Bounds {
 pub(crate) struct GapScratch {
     gx: Vec<f64>,
     gy: Vec<f64>,
+    /// The vertex of X, where its set takes one to find the minimum.
     px: Vec<f64>,
     py: Vec<f64>,
     /// On what the last answer over Y rests.
@@ -101,7 +102,7 @@ impl GapScratch {
         GapScratch {
             gx: vec![0.0; dim_x],
             gy: vec![0.0; dim_y],
-            px: vec![0.0; dim_x],
+            px: Vec::new(),
             py: vec![0.0; dim_y],
             y_confidence: Confidence::Exact,
         }
@@ -118,7 +119,7 @@ pub(crate) fn fw_gap(
 ) -> Result<Certificate> {
     let GapScratch { gx, gy, px, py, y_confidence } = scratch;
     oracles.grad_x(at, y, gx)?;
-    let x_min = oracles.lmo(Block::X, gx, px)?;
+    let x_min = oracles.support_x(gx, px)?;
     oracles.grad_y(at, y, gy)?;
     gy.iter_mut().for_each(|g| *g = -*g);
     let y_min = oracles.lmo(Block::Y, gy, py)?;

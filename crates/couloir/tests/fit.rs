@@ -49,7 +49,8 @@ fn a_fit_gives_the_bits_of_the_solve_that_it_stands_for() {
         assert!(fitted.outcome().status.is_solved() && fitted.gap() <= 1e-6);
         let certificate = solution.outcome.certificate;
         assert!(fitted.value() <= fitted.primal());
-        assert!(fitted.primal() <= certificate.upper / model.scale());
+        let upper = certificate.upper / model.scale();
+        assert!(fitted.primal() <= upper, "{} {upper}", fitted.primal());
         assert!((fitted.gap() - fitted.gap_x() - fitted.gap_y()).abs() <= 1e-15);
     }
 }

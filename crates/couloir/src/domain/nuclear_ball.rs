@@ -222,7 +222,10 @@ impl Domain for NuclearBall {
     }
 
     fn center(&self, out: &mut [f64]) {
-        out.fill(0.0);
+        // new memory is zero already, and need not be touched
+        if out.iter().any(|x| *x != 0.0) {
+            out.fill(0.0);
+        }
     }
 
     fn describe(&self) -> String {

@@ -3,6 +3,7 @@
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
+mod rare;
 pub(crate) mod simd;
 mod softmax;
 mod sparse;

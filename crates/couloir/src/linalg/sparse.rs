@@ -23,13 +23,34 @@ pub(super) struct Compressed {
     pub(super) values: Vec<f64>,
 }
 
+/// Lines of which each may end before the next begins.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    pub(super) starts: &'a [usize],
+    pub(super) ends: &'a [usize],
+    pub(super) indices: &'a [u32],
+    pub(super) values: &'a [f64],
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn line(&self, i: usize) -> (&'a [u32], &'a [f64]) {
+        let range = self.starts[i]..self.ends[i];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+}
+
 impl Compressed {
+    pub(super) fn lines(&self) -> Lines<'_> {
+        let Compressed { starts, indices, values } = self;
+        Lines { starts, ends: &starts[1..], indices, values }
+    }
+
     pub(super) fn line(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
 
-    fn lines(&self) -> usize {
+    fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -54,7 +75,7 @@ impl Compressed {
         let mut next = starts.clone();
         let mut indices = vec![0; self.indices.len()];
         let mut values = vec![0.0; self.values.len()];
-        for i in 0..self.lines() {
+        for i in 0..self.count() {
             let (js, vs) = self.line(i);
             for (&j, &v) in js.iter().zip(vs) {
                 let place = &mut next[j as usize];
@@ -136,7 +157,7 @@ impl SparseMatrix {
             why: format!("{} columns leave no room for one more", self.columns()),
         })?;
         let SparseMatrix { mut rows, mut columns } = self;
-        let n = rows.lines();
+        let n = rows.count();
         // by no more than is needed: room to grow would be half of the memory
         for line in [&mut rows, &mut columns] {
             line.indices.reserve_exact(n);
@@ -166,7 +187,7 @@ impl SparseMatrix {
     pub fn by_frequency(self) -> (SparseMatrix, Vec<u32>) {
         let SparseMatrix { mut rows, columns } = self;
         let count = |j: u32| columns.starts[j as usize + 1] - columns.starts[j as usize];
-        let mut order: Vec<u32> = (0..columns.lines() as u32).collect();
+        let mut order: Vec<u32> = (0..columns.count() as u32).collect();
         order.sort_by_key(|&j| std::cmp::Reverse(count(j)));
         let mut place = vec![0; order.len()];
         for (k, &j) in order.iter().enumerate() {
@@ -181,13 +202,13 @@ impl SparseMatrix {
     /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.rows.lines()
+        self.rows.count()
     }
 
     /// The number of columns.
     #[must_use]
     pub fn columns(&self) -> usize {
-        self.columns.lines()
+        self.columns.count()
     }
 
     /// One more than the largest column that has an entry; zero if there is none.

@@ -12,8 +12,9 @@
 //! from one tile of rows after the other ([`Tiled`]).
 
 use super::SparseMatrix;
+use super::rare::Rare;
 use super::simd::{dispatch, fma, prefetch};
-use super::sparse::Compressed;
+use super::sparse::{Compressed, Lines};
 use crate::scratch::Pool;
 use std::ops::Range;
 
@@ -56,8 +57,10 @@ pub struct ScoreOperator {
     layout: Layout,
     row_tasks: Vec<u32>,
     frequent: Tiled,
-    /// Of the other columns.
+    /// Of the columns between those and the rare ones.
     column_tasks: Vec<u32>,
+    rare: Rare,
+    rare_tasks: Vec<u32>,
     scratch: Pool,
 }
 
@@ -65,11 +68,21 @@ impl ScoreOperator {
     /// The products of a matrix with `classes` vectors.
     #[must_use]
     pub fn new(matrix: SparseMatrix, classes: usize, layout: Layout) -> Self {
-        let row_tasks = tasks(&matrix.rows.starts, 0);
+        let (row_starts, column_starts) = (&matrix.rows.starts, &matrix.columns.starts);
         let frequent = Tiled::new(&matrix, classes);
-        let column_tasks = tasks(&matrix.columns.starts, frequent.columns());
-        let scratch = Pool::default();
-        ScoreOperator { matrix, classes, layout, row_tasks, frequent, column_tasks, scratch }
+        let rare = Rare::new(&matrix);
+        let first_rare = rare.first.max(frequent.columns());
+        ScoreOperator {
+            row_tasks: tasks(row_starts, 0),
+            column_tasks: tasks(&column_starts[..=first_rare], frequent.columns()),
+            rare_tasks: tasks(column_starts, first_rare),
+            frequent,
+            rare,
+            classes,
+            layout,
+            scratch: Pool::default(),
+            matrix,
+        }
     }
 
     /// `A`.
@@ -98,10 +111,10 @@ impl ScoreOperator {
         let (h, d) = (self.classes, self.matrix.columns());
         assert!(x.len() == h * d && out.len() == h * self.matrix.rows(), "shapes of scores");
         match self.layout {
-            Layout::FeatureMajor => products(&self.matrix.rows, &self.row_tasks, h, x, out),
+            Layout::FeatureMajor => self.scores_by_feature(x, out),
             Layout::ClassMajor => self.scratch.with(h * d, |by_feature| {
                 transpose(x, h, d, by_feature);
-                products(&self.matrix.rows, &self.row_tasks, h, by_feature, out);
+                self.scores_by_feature(by_feature, out);
             }),
         }
     }
@@ -122,12 +135,44 @@ impl ScoreOperator {
         }
     }
 
+    /// `out = A (W^T A)^T`: both products for less, as rare features need not be gone through one by one. `room` has room for
+    /// `h d` numbers.
+    ///
+    /// # Panics
+    /// If `w` or `out` does not hold `n h` or `room` not `h d` numbers.
+    pub fn normal(&self, w: &[f64], room: &mut [f64], out: &mut [f64]) {
+        if self.layout == Layout::ClassMajor {
+            self.adjoint(w, room);
+            return self.scores(room, out);
+        }
+        let (h, d, n) = (self.classes, self.matrix.columns(), self.matrix.rows());
+        assert!(room.len() == h * d && w.len() == h * n && out.len() == h * n, "shapes of both");
+        self.adjoint_of_others(w, &mut room[..self.first_rare() * h]);
+        let parts = [(self.rare.frequent(&self.matrix), &*room), (self.rare.product(), w)];
+        products(&parts, &self.row_tasks, h, out);
+    }
+
+    fn first_rare(&self) -> usize {
+        self.rare_tasks[0] as usize
+    }
+
+    fn scores_by_feature(&self, x: &[f64], out: &mut [f64]) {
+        products(&[(self.matrix.rows.lines(), x)], &self.row_tasks, self.classes, out);
+    }
+
     fn adjoint_by_feature(&self, w: &[f64], out: &mut [f64]) {
+        let (others, rare) = out.split_at_mut(self.first_rare() * self.classes);
+        self.adjoint_of_others(w, others);
+        products(&[(self.matrix.columns.lines(), w)], &self.rare_tasks, self.classes, rare);
+    }
+
+    /// The features that are not rare.
+    fn adjoint_of_others(&self, w: &[f64], out: &mut [f64]) {
         let h = self.classes;
         let (frequent, others) = out.split_at_mut(self.frequent.columns() * h);
         rayon::join(
             || self.frequent.products(0, TILED_TASKS, h, w, frequent),
-            || products(&self.matrix.columns, &self.column_tasks, h, w, others),
+            || products(&[(self.matrix.columns.lines(), w)], &self.column_tasks, h, others),
         );
     }
 }
@@ -202,7 +247,7 @@ impl Tiled {
         let columns = self.bounds[last] - self.bounds[first];
         for tile in 0..self.tiles {
             let line = self.tiles * self.bounds[first] + tile * columns;
-            combine_lines(&self.lines, line, h, dense, out, tile > 0);
+            combine_lines(self.lines.lines(), line, h, dense, out, tile > 0);
         }
     }
 }
@@ -232,36 +277,39 @@ pub(crate) fn score_rows(
 ) {
     let last = first + out.len() / h.max(1);
     let bounds = tasks(&matrix.rows.starts[..=last], first);
-    products(&matrix.rows, &bounds, h, x, out);
+    products(&[(matrix.rows.lines(), x)], &bounds, h, out);
 }
 
-/// Line `i` of `out` is `sum_j m_ij dense_j`, for the lines between the first and the last task bound.
-fn products(m: &Compressed, tasks: &[u32], h: usize, dense: &[f64], out: &mut [f64]) {
+/// Line `i` of `out` is `sum_j m_ij dense_j`, summed over the parts `(m, dense)`, for the lines between the first and the
+/// last task bound.
+fn products(parts: &[(Lines<'_>, &[f64])], tasks: &[u32], h: usize, out: &mut [f64]) {
     if h == 0 || tasks.len() < 2 {
         return;
     }
     if tasks.len() == 2 {
-        combine_lines(m, tasks[0] as usize, h, dense, out, false);
+        for (part, (m, dense)) in parts.iter().enumerate() {
+            combine_lines(*m, tasks[0] as usize, h, dense, out, part > 0);
+        }
         return;
     }
     let middle = tasks.len() / 2;
     let (first, second) = out.split_at_mut((tasks[middle] - tasks[0]) as usize * h);
     rayon::join(
-        || products(m, &tasks[..=middle], h, dense, first),
-        || products(m, &tasks[middle..], h, dense, second),
+        || products(parts, &tasks[..=middle], h, first),
+        || products(parts, &tasks[middle..], h, second),
     );
 }
 
 dispatch! {
     /// The lines of `m` from `first` on, as many as `out` has room for, added to what is there where `add`.
     fn combine_lines = combine_lines_any(
-        m: &Compressed, first: usize, h: usize, dense: &[f64], out: &mut [f64], add: bool
+        m: Lines<'_>, first: usize, h: usize, dense: &[f64], out: &mut [f64], add: bool
     )
 }
 
 #[inline(always)]
 fn combine_lines_any<const FUSED: bool>(
-    m: &Compressed,
+    m: Lines<'_>,
     first: usize,
     h: usize,
     dense: &[f64],
@@ -296,7 +344,7 @@ fn combine_lines_any<const FUSED: bool>(
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
-    m: &Compressed,
+    m: Lines<'_>,
     first: usize,
     h: usize,
     classes: Range<usize>,
@@ -353,7 +401,7 @@ fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
 /// Fewer classes than a vector holds.
 #[inline(always)]
 fn combine_short<const FUSED: bool>(
-    m: &Compressed,
+    m: Lines<'_>,
     first: usize,
     h: usize,
     dense: &[f64],
@@ -471,7 +519,7 @@ mod tests {
                 assert!((left - right).abs() <= 1e-11 * (1.0 + left.abs()), "{left} {right}");
                 // the version without FMA
                 let by_feature: Vec<f64> = (0..h * d).map(|i| x[at(i % h, i / h)]).collect();
-                combine_lines_any::<false>(&a.rows, 0, h, &by_feature, &mut s, false);
+                combine_lines_any::<false>(a.rows.lines(), 0, h, &by_feature, &mut s, false);
                 assert!(close(&s, &scores), "{h} without FMA");
             }
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, check_positive};
 use crate::linalg::{SparseMatrix, norm};
 use crate::problem::{Counter, SaddleProblem, Seen};
 use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, Outcome, StopRules};
-use crate::solver::{Method, Solution, Solve};
+use crate::solver::{Inner, Method, Solution, Solve};
 use std::collections::BTreeMap;
 
 /// The tolerance on gap/s unless another is set: the loosest of those tried at which the accuracy on test
@@ -313,8 +313,9 @@ impl RobustFit {
         match &self.method {
             Method::Certified(settings) => {
                 let history = settings.hull_points.saturating_sub(3) as u128;
-                // a point is kept with its image, and by weights as long as one
-                (17 + history, 21 + 2 * history)
+                // exact steps keep points by weights as long as images, until rounding makes them form all vectors
+                let points = if settings.inner_x == Inner::Slide { 14 } else { 19 };
+                (points + history, 21 + 2 * history)
             }
             Method::Mpscgs(_) => (29, 26),
             _ => (13, 12),

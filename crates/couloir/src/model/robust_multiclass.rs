@@ -301,13 +301,25 @@ impl RobustMulticlass {
     /// A point of [`x_set`](Self::x_set) as the row-major `h x d` matrix `X`, features in the order of the data.
     #[must_use]
     pub fn class_major(&self, x: &[f64]) -> Vec<f64> {
-        let (h, d) = (self.classes(), self.features());
-        let mut out = x.to_vec();
-        for (k, &feature) in self.order.iter().enumerate() {
-            for j in 0..h {
-                out[j * d + feature as usize] = x[k * h + j];
-            }
+        if self.order.is_empty() {
+            return x.to_vec();
         }
+        let (h, d) = (self.classes(), self.features());
+        let mut lines = vec![0; d];
+        for (k, &feature) in self.order.iter().enumerate() {
+            lines[feature as usize] = k;
+        }
+        // of every line one cache line at a time: as many classes
+        const CLASSES: usize = 8;
+        let mut out = vec![0.0; x.len()];
+        out.par_chunks_mut(CLASSES * d).enumerate().for_each(|(chunk, out)| {
+            for (feature, k) in lines.iter().enumerate() {
+                let line = &x[k * h + chunk * CLASSES..(k + 1) * h];
+                for (out, x) in out.chunks_exact_mut(d).zip(line) {
+                    out[feature] = *x;
+                }
+            }
+        });
         out
     }
 
@@ -316,11 +328,11 @@ impl RobustMulticlass {
     pub fn from_class_major(&self, matrix: &[f64]) -> Vec<f64> {
         let (h, d) = (self.classes(), self.features());
         let mut out = matrix.to_vec();
-        for (k, &feature) in self.order.iter().enumerate() {
-            for j in 0..h {
-                out[k * h + j] = matrix[j * d + feature as usize];
+        out.par_chunks_mut(h).zip(&self.order).for_each(|(line, &feature)| {
+            for (j, x) in line.iter_mut().enumerate() {
+                *x = matrix[j * d + feature as usize];
             }
-        }
+        });
         out
     }
 
@@ -488,6 +500,10 @@ impl SaddleProblem for RobustMulticlass {
 
     fn adjoint(&self, s: &[f64], out: &mut [f64]) {
         self.operator.adjoint(s, out);
+    }
+
+    fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+        self.operator.normal(s, room, out);
     }
 
     fn cache_dim(&self) -> usize {

@@ -82,6 +82,12 @@ pub trait SaddleProblem: Send + Sync {
         out.copy_from_slice(s);
     }
 
+    /// Writes `A A^T s`, for who does not need `A^T s` itself; `room` has room for that, and is left with whatever.
+    fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+        self.adjoint(s, room);
+        self.image(room, out);
+    }
+
     /// The number `h` of columns, where `x` and its image are matrices with rows of length `h` and the operator works on
     /// every column alike: the image of `x F` is that of `x`, times `F`, for every `h x h` matrix `F`. On sets of
     /// matrices whose prox is such a product (see [`ByGram`](crate::domain::ByGram)) trials then cost no operator product.

@@ -36,6 +36,12 @@ impl PointX {
         }
     }
 
+    /// Room for the image and the cache of another point: zeros, whose memory is not touched before it is used.
+    pub fn room_for_image(&self) -> Self {
+        let zeros = |like: &[f64]| vec![0.0; like.len()];
+        PointX { x: Vec::new(), image: zeros(&self.image), cache: zeros(&self.cache) }
+    }
+
     pub fn seen(&self) -> Seen<'_> {
         Seen { image: &self.image, cache: &self.cache }
     }
@@ -283,19 +289,24 @@ impl<'a> Oracles<'a> {
         check_finite("gradient in the image of x", in_image)
     }
 
-    /// The gradient in the image, `g = A^T` of it, and `A g`; returns the lengths of the first and the last.
+    /// The gradient in the image and `A g` for `g = A^T` of it, with `g` itself where that is asked for; returns the lengths
+    /// of the two.
     pub fn seen_grads_x(
         &mut self,
         at: &PointX,
         y: &[f64],
         in_image: &mut [f64],
-        g: &mut [f64],
+        (g, with_g): (&mut [f64], bool),
         image: &mut [f64],
     ) -> Result<[f64; 2]> {
         self.problem.grad_image(at.seen(), y, in_image);
-        self.problem.adjoint(in_image, g);
+        if with_g {
+            self.problem.adjoint(in_image, g);
+            self.problem.image(g, image);
+        } else {
+            self.problem.normal(in_image, g, image);
+        }
         self.count_grad_x();
-        self.problem.image(g, image);
         self.count_image();
         // what is not finite in g is not in its image either, and what is not finite has no finite length
         let lengths = [norm(in_image), norm(image)];

@@ -132,10 +132,10 @@ pub struct Certified<'a> {
     /// The response to `x_r`, then to `x_k`.
     y_hat: Vec<f64>,
     y_bar: Vec<f64>,
-    /// The gradient at `(z_k, y_r)`; once that is in the bounds, the one at `(x_k, yhat)`.
-    gradient: Vec<f64>,
-    /// The same in the image.
+    /// The gradient in the image at `(z_k, y_r)`; once that is in the bounds, the one at `(x_k, yhat)`.
     in_image: Vec<f64>,
+    /// The gradient itself where points are vectors, else room for it.
+    gradient: Vec<f64>,
     /// Trials without operator products, as long as they are accurate enough. In place of vectors all points then have the
     /// coordinates that it keeps them by.
     factored: Option<Factored>,
@@ -205,8 +205,7 @@ impl<'a> Certified<'a> {
             0 => None,
             points => Some(Improver::new(points, &x, y.len())),
         };
-        let mut scratch = GapScratch::new(x.x.len(), y.len());
-        let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
+        let (first, y_confidence) = first_gap(&mut oracles, &x, &y)?;
         let mut solver = Certified {
             responder,
             exact_x,
@@ -217,10 +216,10 @@ impl<'a> Certified<'a> {
             highest_lhat: 0.0,
             improver,
             stall: Stall::new(),
-            y_confidence: scratch.y_confidence,
+            y_confidence,
             next_look: 2,
-            trial_x: PointX { x: Vec::new(), ..x.clone() },
-            z: PointX { x: Vec::new(), ..x.clone() },
+            trial_x: x.room_for_image(),
+            z: x.room_for_image(),
             v: Imaged::of(&x),
             trial_v: Imaged::room_for(&x),
             y_hat: y.clone(),
@@ -238,11 +237,7 @@ impl<'a> Certified<'a> {
                 certificate: first,
                 upper: first.upper,
                 x_is_current: true,
-                x: PointX {
-                    x: vec![0.0; x.x.len()],
-                    image: vec![0.0; x.image.len()],
-                    cache: vec![0.0; x.cache.len()],
-                },
+                x: PointX { x: vec![0.0; x.x.len()], ..x.room_for_image() },
                 lower: first.lower,
                 y: y.clone(),
                 confidence: first.confidence,
@@ -274,11 +269,9 @@ impl<'a> Certified<'a> {
         if let Some(improver) = &mut self.improver {
             improver.move_to(&mut self.oracles, &start)?;
         }
-        self.trial_x = PointX { x: Vec::new(), ..start.clone() };
-        self.z = self.trial_x.clone();
+        (self.trial_x, self.z) = (start.room_for_image(), start.room_for_image());
         let (o, y) = (&mut self.oracles, &self.best.y);
-        let mut scratch = GapScratch::new(start.x.len(), y.len());
-        let first = o.certifying(|o| fw_gap(o, &start, y, &mut scratch))?;
+        let (first, _) = first_gap(o, &start, y)?;
         self.y_hat.copy_from_slice(y);
         self.best = Best {
             certificate: first,
@@ -313,8 +306,7 @@ impl<'a> Certified<'a> {
         if let Some(improver) = &mut self.improver {
             improver.make_room(&self.x);
         }
-        self.trial_x = PointX { x: Vec::new(), ..self.x.clone() };
-        self.z = self.trial_x.clone();
+        (self.trial_x, self.z) = (self.x.room_for_image(), self.x.room_for_image());
         self.best.x = self.x.clone();
         self.in_image.resize(self.x.image.len(), 0.0);
         self.try_factors();
@@ -392,7 +384,7 @@ impl<'a> Certified<'a> {
             factored.meet(&self.v, in_image);
             Ok(())
         } else {
-            self.use_vectors()
+            self.use_vectors_with_gradient()
         }
     }
 
@@ -480,6 +472,12 @@ impl<'a> Certified<'a> {
         self.floor.become_vector(&mut self.oracles)
     }
 
+    /// The same in the midst of an iteration.
+    fn use_vectors_with_gradient(&mut self) -> Result<()> {
+        self.use_vectors()?;
+        self.oracles.adjoint(&self.in_image, &mut self.gradient)
+    }
+
     /// A trial `v_r` with its image: the vector itself only where it takes one.
     fn try_v(&mut self, k: f64, alpha: f64) -> Result<std::result::Result<Trial, Step>> {
         if let Some(factored) = &mut self.factored {
@@ -487,7 +485,7 @@ impl<'a> Certified<'a> {
             if let Some(trial) = factored.trial(o, v, &self.in_image, alpha, image)? {
                 return Ok(Ok(trial));
             }
-            self.use_vectors()?;
+            self.use_vectors_with_gradient()?;
         }
         let zeta = match self.slide_v(k, alpha)? {
             Ok(zeta) => zeta,
@@ -517,7 +515,11 @@ impl<'a> Certified<'a> {
         }
         self.take_gradient()?;
         if self.lhat == 0.0 {
-            let guess = FIRST_GUESS * norm(&self.gradient) / self.diameter;
+            let length = match &self.factored {
+                Some(factored) => factored.length(),
+                None => norm(&self.gradient),
+            };
+            let guess = FIRST_GUESS * length / self.diameter;
             self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
         }
 
@@ -611,7 +613,7 @@ impl<'a> Certified<'a> {
         let new_upper = better.unwrap_or(upper);
         let carried = self.factored.as_ref().map_or(0.0, Factored::rounding);
         let size = new_upper.abs() + (upper - accepted.constant).abs();
-        let new_upper = new_upper + 4.0 * f64::EPSILON * size + carried;
+        let new_upper = new_upper + rounding(self.k + 1, size) + carried;
         if new_upper <= self.best.upper {
             self.best.upper = new_upper;
             self.best.x_is_current = true;
@@ -654,9 +656,7 @@ impl<'a> Certified<'a> {
         average_slope.step(gamma, slope);
         self.average_constant += gamma * (constant - self.average_constant);
         let average = oracles.certifying(|o| average_slope.support(o))?;
-        // iterates are sums of k terms by now, each of them rounded
-        let ulps = 8.0 + k.sqrt();
-        let rounding = ulps * f64::EPSILON * (upper.abs() + (upper - constant).abs());
+        let rounding = rounding(self.k + 1, upper.abs() + (upper - constant).abs());
         let lower_average = self.average_constant + average.lower - rounding;
         self.bounds.minorant = upper - lower_average;
 
@@ -710,6 +710,23 @@ impl<'a> Certified<'a> {
         best.certificate = Certificate::between(best.lower, value, best.upper, best.confidence);
         Ok(rounding)
     }
+}
+
+/// What rounding may hide of values of this size after `k` iterations: iterates are sums of so many terms, each of them
+/// rounded.
+fn rounding(k: u64, size: f64) -> f64 {
+    (8.0 + (k as f64).sqrt()) * f64::EPSILON * size
+}
+
+/// The FW-gap at the start, and on what the bound of its response rests.
+fn first_gap(
+    oracles: &mut Oracles<'_>,
+    x: &PointX,
+    y: &[f64],
+) -> Result<(Certificate, Confidence)> {
+    let mut scratch = GapScratch::new(x.x.len(), y.len());
+    let first = oracles.certifying(|o| fw_gap(o, x, y, &mut scratch))?;
+    Ok((first, scratch.y_confidence))
 }
 
 impl Best {

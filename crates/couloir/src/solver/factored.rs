@@ -155,7 +155,8 @@ impl Factored {
         !(self.drift <= DRIFT * self.longest)
     }
 
-    /// Takes the gradient `g = A^T in_image` at a point, with its image. False where its squares overflow or vanish.
+    /// Takes the gradient `A^T in_image` at a point, with its image. `g` has room for it, and is left with it only where points
+    /// are kept as vectors. False where its squares overflow or vanish.
     pub fn take(
         &mut self,
         oracles: &mut Oracles<'_>,
@@ -164,7 +165,8 @@ impl Factored {
         in_image: &mut [f64],
         g: &mut [f64],
     ) -> Result<bool> {
-        self.lengths = oracles.seen_grads_x(at, y, in_image, g, &mut self.image)?;
+        let with_g = !(self.is_checked && self.points.are_by_weights());
+        self.lengths = oracles.seen_grads_x(at, y, in_image, (&mut *g, with_g), &mut self.image)?;
         let h = self.shape.short();
         self.images.symmetric_cross(in_image, &self.image, &mut self.gg);
         self.gg_error = self.images.rounding() * self.lengths[0] * self.lengths[1];
@@ -184,6 +186,11 @@ impl Factored {
             self.is_checked = true;
         }
         Ok(true)
+    }
+
+    /// The length of the present gradient.
+    pub fn length(&self) -> f64 {
+        trace(&self.gg, self.shape.short()).sqrt()
     }
 
     /// The products of the present gradient with `v`, for trials.
@@ -227,7 +234,7 @@ impl Factored {
                 self.gram[at] = self.vv[at] - t * cross + t * t * self.gg[at];
             }
         }
-        let length = trace(&self.vv, h).sqrt() + t * trace(&self.gg, h).sqrt();
+        let length = trace(&self.vv, h).sqrt() + t * self.length();
         self.gram_error = self.vv_error + t * (2.0 * self.vg_error + t * self.gg_error);
         self.alpha = alpha;
         let w = Products { entries: &self.gram, error: self.gram_error };

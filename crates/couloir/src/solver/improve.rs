@@ -55,7 +55,7 @@ impl Improver {
             trial: vec![0.0; m],
             slope: vec![0.0; m],
             gram: vec![0.0; m * m],
-            point: PointX { x: Vec::new(), image: like.image.clone(), cache: like.cache.clone() },
+            point: like.room_for_image(),
             grad_image: vec![0.0; like.image.len()],
             response: vec![0.0; dim_y],
             wait: 0,
@@ -83,7 +83,7 @@ impl Improver {
         for entry in &mut self.history {
             entry.image.resize(like.image.len(), 0.0);
         }
-        self.point = PointX { x: Vec::new(), image: like.image.clone(), cache: like.cache.clone() };
+        self.point = like.room_for_image();
         self.grad_image.resize(like.image.len(), 0.0);
     }
 
