@@ -26,6 +26,10 @@ impl Memory {
     /// Fails if a job needs more than may be used. `what` names the job with its sizes, `advice` says what to do about
     /// them.
     pub fn check(&self, what: &str, needed: u64, advice: &str) -> Result<()> {
+        if needed <= self.bytes() {
+            return Ok(());
+        }
+        release();
         let limit = self.bytes();
         if needed <= limit {
             return Ok(());
@@ -43,8 +47,21 @@ impl Memory {
 
     /// What ends a run that has come to take more.
     pub fn limit(&self) -> Option<MemoryLimit> {
-        self.max_memory.map(|most| MemoryLimit::new(most, resident))
+        self.max_memory.map(|most| {
+            MemoryLimit::new(most, move || {
+                if resident() > most {
+                    release();
+                }
+                resident()
+            })
+        })
     }
+}
+
+/// Gives memory that is kept for later back to the system.
+fn release() {
+    #[cfg(target_os = "linux")]
+    crate::pages::release();
 }
 
 /// What Linux says of the machine's memory, where one asks it. Where memory is rationed by a control group that counts too.
@@ -94,7 +111,7 @@ impl System {
 }
 
 /// Bytes of memory that this process has: on Linux now, elsewhere at its peak, and none where no system tells.
-fn resident() -> u64 {
+pub fn resident() -> u64 {
     #[cfg(target_os = "linux")]
     if let Some(now) =
         std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| pages_of(&text))

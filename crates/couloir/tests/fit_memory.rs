@@ -32,8 +32,11 @@ static GLOBAL: Peak = Peak;
 
 #[test]
 fn the_estimate_of_memory_is_above_the_peak_and_within_reason() {
-    // wide, long, dense: in each another part of the memory is the largest
-    for (n, d, h, row) in [(300, 20_000, 8, 10), (12_000, 300, 20, 5), (3000, 500, 2, 200)] {
+    // wide, long, dense, of rare features: in each another part of the memory is the largest
+    let wide_and_rare = [(300, 20_000, 8, 10), (6000, 20_000, 2, 10)];
+    for (n, d, h, row) in
+        wide_and_rare.into_iter().chain([(12_000, 300, 20, 5), (3000, 500, 2, 200)])
+    {
         for (name, method, iterations) in [
             // where points are kept by weights, until all their vectors are formed
             ("certified", Method::certified(), if n < d { 1500 } else { 6 }),

@@ -222,7 +222,7 @@ impl Domain for NuclearBall {
     }
 
     fn center(&self, out: &mut [f64]) {
-        // new memory is zero already, and need not be touched
+        // where it is zero already, as new memory is, reading it is quicker
         if out.iter().any(|x| *x != 0.0) {
             out.fill(0.0);
         }

@@ -11,6 +11,7 @@
 
 use super::SparseMatrix;
 use super::sparse::{Compressed, Lines};
+use super::sparse_dense::tasks;
 
 /// Entries that a rare column has at the most.
 const FEW: usize = 3;
@@ -19,6 +20,8 @@ const FEW: usize = 3;
 #[derive(Debug)]
 pub(super) struct Rare {
     pub(super) first: usize,
+    /// Of the columns before those, after the ones that are tiled.
+    pub(super) column_tasks: Vec<u32>,
     /// Where the entries of each row that are in rare columns begin.
     ends: Vec<usize>,
     /// `K`, by rows.
@@ -26,17 +29,19 @@ pub(super) struct Rare {
 }
 
 impl Rare {
-    pub(super) fn new(matrix: &SparseMatrix) -> Self {
+    /// Looks for rare columns from `tiled` on.
+    pub(super) fn new(matrix: &SparseMatrix, tiled: usize) -> Self {
         let (rows, columns) = (&matrix.rows, &matrix.columns);
         let is_sorted = (0..matrix.rows()).all(|i| rows.line(i).0.is_sorted());
         let is_rare = |c: &usize| columns.line(*c).0.len() <= FEW;
         let all = matrix.columns();
-        let count = if is_sorted { (0..all).rev().take_while(is_rare).count() } else { 0 };
+        let count = if is_sorted { (tiled..all).rev().take_while(is_rare).count() } else { 0 };
         let first = all - count;
         let end =
             |i: usize| rows.starts[i] + rows.line(i).0.partition_point(|&c| (c as usize) < first);
         let ends = (0..matrix.rows()).map(end).collect();
-        Rare { first, ends, product: product(matrix, first) }
+        let column_tasks = tasks(&columns.starts[..=first], tiled);
+        Rare { first, column_tasks, ends, product: product(matrix, first) }
     }
 
     /// The rows without their entries in rare columns.
@@ -52,7 +57,14 @@ impl Rare {
 
 /// `A_2 A_2^T` of the columns from `first` on.
 fn product(matrix: &SparseMatrix, first: usize) -> Compressed {
-    let mut product = Compressed { starts: vec![0], indices: Vec::new(), values: Vec::new() };
+    let squares = matrix.columns.starts[first..].windows(2).map(|w| (w[1] - w[0]).pow(2));
+    let most = squares.sum();
+    let mut product = Compressed {
+        starts: Vec::with_capacity(matrix.rows() + 1),
+        indices: Vec::with_capacity(most),
+        values: Vec::with_capacity(most),
+    };
+    product.starts.push(0);
     let mut entries: Vec<(u32, f64)> = Vec::new();
     for i in 0..matrix.rows() {
         entries.clear();

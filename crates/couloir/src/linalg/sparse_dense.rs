@@ -17,6 +17,7 @@ use super::simd::{dispatch, fma, prefetch};
 use super::sparse::{Compressed, Lines};
 use crate::scratch::Pool;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// How a matrix of `h` classes x `d` features lies in a flat slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,10 +58,10 @@ pub struct ScoreOperator {
     layout: Layout,
     row_tasks: Vec<u32>,
     frequent: Tiled,
-    /// Of the columns between those and the rare ones.
+    /// Of the other columns.
     column_tasks: Vec<u32>,
-    rare: Rare,
-    rare_tasks: Vec<u32>,
+    /// Formed when it is first used.
+    rare: OnceLock<Rare>,
     scratch: Pool,
 }
 
@@ -70,14 +71,11 @@ impl ScoreOperator {
     pub fn new(matrix: SparseMatrix, classes: usize, layout: Layout) -> Self {
         let (row_starts, column_starts) = (&matrix.rows.starts, &matrix.columns.starts);
         let frequent = Tiled::new(&matrix, classes);
-        let rare = Rare::new(&matrix);
-        let first_rare = rare.first.max(frequent.columns());
         ScoreOperator {
             row_tasks: tasks(row_starts, 0),
-            column_tasks: tasks(&column_starts[..=first_rare], frequent.columns()),
-            rare_tasks: tasks(column_starts, first_rare),
+            column_tasks: tasks(column_starts, frequent.columns()),
             frequent,
-            rare,
+            rare: OnceLock::new(),
             classes,
             layout,
             scratch: Pool::default(),
@@ -127,9 +125,9 @@ impl ScoreOperator {
         let (h, d) = (self.classes, self.matrix.columns());
         assert!(out.len() == h * d && w.len() == h * self.matrix.rows(), "shapes of the adjoint");
         match self.layout {
-            Layout::FeatureMajor => self.adjoint_by_feature(w, out),
+            Layout::FeatureMajor => self.adjoint_by_feature(w, &self.column_tasks, out),
             Layout::ClassMajor => self.scratch.with(h * d, |by_feature| {
-                self.adjoint_by_feature(w, by_feature);
+                self.adjoint_by_feature(w, &self.column_tasks, by_feature);
                 transpose(by_feature, d, h, out);
             }),
         }
@@ -147,32 +145,23 @@ impl ScoreOperator {
         }
         let (h, d, n) = (self.classes, self.matrix.columns(), self.matrix.rows());
         assert!(room.len() == h * d && w.len() == h * n && out.len() == h * n, "shapes of both");
-        self.adjoint_of_others(w, &mut room[..self.first_rare() * h]);
-        let parts = [(self.rare.frequent(&self.matrix), &*room), (self.rare.product(), w)];
+        let rare = self.rare.get_or_init(|| Rare::new(&self.matrix, self.frequent.columns()));
+        self.adjoint_by_feature(w, &rare.column_tasks, &mut room[..rare.first * h]);
+        let parts = [(rare.frequent(&self.matrix), &*room), (rare.product(), w)];
         products(&parts, &self.row_tasks, h, out);
-    }
-
-    fn first_rare(&self) -> usize {
-        self.rare_tasks[0] as usize
     }
 
     fn scores_by_feature(&self, x: &[f64], out: &mut [f64]) {
         products(&[(self.matrix.rows.lines(), x)], &self.row_tasks, self.classes, out);
     }
 
-    fn adjoint_by_feature(&self, w: &[f64], out: &mut [f64]) {
-        let (others, rare) = out.split_at_mut(self.first_rare() * self.classes);
-        self.adjoint_of_others(w, others);
-        products(&[(self.matrix.columns.lines(), w)], &self.rare_tasks, self.classes, rare);
-    }
-
-    /// The features that are not rare.
-    fn adjoint_of_others(&self, w: &[f64], out: &mut [f64]) {
+    /// The tiled features and those of these tasks.
+    fn adjoint_by_feature(&self, w: &[f64], column_tasks: &[u32], out: &mut [f64]) {
         let h = self.classes;
         let (frequent, others) = out.split_at_mut(self.frequent.columns() * h);
         rayon::join(
             || self.frequent.products(0, TILED_TASKS, h, w, frequent),
-            || products(&[(self.matrix.columns.lines(), w)], &self.column_tasks, h, others),
+            || products(&[(self.matrix.columns.lines(), w)], column_tasks, h, others),
         );
     }
 }
@@ -253,7 +242,7 @@ impl Tiled {
 }
 
 /// Bounds of tasks of about equally many non-zeros, from a line on.
-fn tasks(starts: &[usize], from: usize) -> Vec<u32> {
+pub(super) fn tasks(starts: &[usize], from: usize) -> Vec<u32> {
     let mut bounds = vec![from as u32];
     let (mut lines, mut first) = (0, starts.get(from).copied().unwrap_or(0));
     for i in from + 1..starts.len() {
@@ -366,6 +355,7 @@ fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
                 tail = *last;
             }
         }
+        // beyond the end of a line the next one follows, as a rule
         let ahead = &m.indices[(m.starts[first + i] + AHEAD).min(m.indices.len())..];
         for (p, (&j, &value)) in indices.iter().zip(values).enumerate() {
             let start = j as usize * h;
@@ -510,6 +500,7 @@ mod tests {
                 let (mut s, mut g) = (vec![f64::NAN; n * h], vec![f64::NAN; h * d]);
                 operator.scores(&x, &mut s);
                 operator.adjoint(&w, &mut g);
+                assert!(operator.rare.get().is_none(), "formed where nobody asked for it");
                 let close = |a: &[f64], b: &[f64]| {
                     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
                 };
@@ -521,7 +512,51 @@ mod tests {
                 let by_feature: Vec<f64> = (0..h * d).map(|i| x[at(i % h, i / h)]).collect();
                 combine_lines_any::<false>(a.rows.lines(), 0, h, &by_feature, &mut s, false);
                 assert!(close(&s, &scores), "{h} without FMA");
+                // both in one
+                let (mut both, mut room) = (vec![f64::NAN; n * h], vec![f64::NAN; h * d]);
+                operator.scores(&adjoint, &mut s);
+                operator.normal(&w, &mut room, &mut both);
+                assert!(close(&both, &s), "{h} {layout:?} both");
             }
+        }
+    }
+
+    #[test]
+    fn both_products_in_one_with_all_few_or_no_rare_columns() {
+        let h = 5;
+        let matrix = |columns: usize, rows: &[&[u32]]| {
+            let starts = (0..=rows.len()).map(|i| rows[..i].iter().map(|r| r.len()).sum());
+            let indices = rows.concat();
+            let values = (0..indices.len()).map(|p| 0.5 + (0.9 * p as f64).sin()).collect();
+            SparseMatrix::from_rows(columns, starts.collect(), indices, values).expect("a matrix")
+        };
+        let many = random(300, 900, 7);
+        let entries = |c: u32| many.rows.indices.iter().filter(|other| **other == c).count();
+        let last_frequent = (0..900).filter(|c| entries(*c) > 3).max().expect("one") as usize + 1;
+        assert!(last_frequent > 10 && last_frequent < 800, "{last_frequent}");
+        let full: [&[u32]; 6] = [&[0, 1, 2, 3]; 6];
+        let cases = [
+            (matrix(4, &full), 4, "none is rare"),
+            (matrix(4, &full[..3]), 0, "all are rare"),
+            (matrix(7, &[&[0, 1, 4], &[0, 5], &[0, 4], &[], &[0, 4]]), 1, "one is not"),
+            (matrix(4, &[&[0, 2, 2, 3], &[0, 2, 3, 3], &[0], &[0]]), 1, "columns come twice"),
+            (matrix(4, &[&[3, 1], &[0, 2]]), 4, "rows are not in order"),
+            (matrix(3, &[]), 0, "there are no rows"),
+            (matrix(0, &[&[], &[]]), 0, "there are no columns"),
+            (many, last_frequent, "many rows"),
+        ];
+        for (a, first_rare, what) in cases {
+            let (n, d) = (a.rows(), a.columns());
+            let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
+            let operator = ScoreOperator::new(a, h, Layout::FeatureMajor);
+            let (mut g, mut two) = (vec![f64::NAN; h * d], vec![f64::NAN; n * h]);
+            operator.adjoint(&w, &mut g);
+            operator.scores(&g, &mut two);
+            let mut one = vec![f64::NAN; n * h];
+            operator.normal(&w, &mut g, &mut one);
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+            assert!(one.iter().zip(&two).all(close), "{what}");
+            assert_eq!(operator.rare.get().map(|r| r.first), Some(first_rare), "{what}");
         }
     }
 
@@ -537,11 +572,13 @@ mod tests {
             let run = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                 let (mut s, mut g) = (vec![0.0; n * h], vec![0.0; h * d]);
+                let (mut both, mut room) = (vec![0.0; n * h], vec![0.0; h * d]);
                 pool.expect("a pool").install(|| {
                     operator.scores(&x, &mut s);
                     operator.adjoint(&w, &mut g);
+                    operator.normal(&w, &mut room, &mut both);
                 });
-                (s, g)
+                (s, g, both)
             };
             let one = run(1);
             assert!(one == run(2) && one == run(5));

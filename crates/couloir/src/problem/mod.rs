@@ -82,7 +82,8 @@ pub trait SaddleProblem: Send + Sync {
         out.copy_from_slice(s);
     }
 
-    /// Writes `A A^T s`, for who does not need `A^T s` itself; `room` has room for that, and is left with whatever.
+    /// Writes `A A^T s`, for who does not need `A^T s` itself; `room` has room for that, and is left with whatever. Who
+    /// knows a quicker way than the two products overrides this; the result must be theirs but for rounding.
     fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
         self.adjoint(s, room);
         self.image(room, out);

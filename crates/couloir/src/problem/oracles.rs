@@ -36,7 +36,7 @@ impl PointX {
         }
     }
 
-    /// Room for the image and the cache of another point: zeros, whose memory is not touched before it is used.
+    /// Room for the image and the cache of another point, without a copy of this one's.
     pub fn room_for_image(&self) -> Self {
         let zeros = |like: &[f64]| vec![0.0; like.len()];
         PointX { x: Vec::new(), image: zeros(&self.image), cache: zeros(&self.cache) }

@@ -155,8 +155,8 @@ impl Factored {
         !(self.drift <= DRIFT * self.longest)
     }
 
-    /// Takes the gradient `A^T in_image` at a point, with its image. `g` has room for it, and is left with it only where points
-    /// are kept as vectors. False where its squares overflow or vanish.
+    /// Takes the gradient `A^T in_image` at a point, with its image. `g` has room for it, and may be left with whatever where
+    /// points are kept by weights. False where its squares overflow or vanish.
     pub fn take(
         &mut self,
         oracles: &mut Oracles<'_>,
