@@ -1,6 +1,6 @@
 """Certified MPCGS for robust multiclass classification in NumPy and SciPy: what the bench compares with.
 
-The algorithm of docs/theory.md, "Certified MPCGS", as crates/couloir/src/solver/certified.rs has it: the same iteration
+The algorithm of docs/theory.md, "Certified MPCGS", as crates/couloir/src/solver/mpcgs/certified.rs has it: the same iteration
 with `hull_points=5`; with 0 a plainer one, without the search for a better x, the mixed lower bound and the looks.
 
 It is written to be fast. X lies by features (d x h), so that products with sparse matrices run along memory; A and A'

@@ -1,4 +1,4 @@
-"""The search for a better x in the hull of the last points, as crates/couloir/src/solver/improve.rs has it."""
+"""The search for a better x in the hull of the last points, as crates/couloir/src/solver/mpcgs/hull_search.rs has it."""
 
 import numpy as np
 

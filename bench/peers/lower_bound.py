@@ -1,4 +1,4 @@
-"""Lower bounds from combinations of linear minorants, as crates/couloir/src/solver/lower_bound.rs has them."""
+"""Lower bounds from combinations of linear minorants, as crates/couloir/src/solver/mpcgs/lower_bound.rs has them."""
 
 from dataclasses import dataclass
 

@@ -58,7 +58,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=10000
         Stop after this many iterations; None for no limit.
     fit_intercept : bool, default=True
-        Whether each class has a constant of its own. Its weight lies in the ball with all others.
+        Whether each class has a constant of its own: the weight of one more feature, which has the same value in
+        every row, that of the heaviest feature (by root mean square). It lies in the ball with all other weights.
     scale : {"auto", True, False}, default="auto"
         Whether to centre every column and divide it by its standard deviation (sparse columns: divide by the largest
         absolute value, which leaves zeros zero) while fitting. ``coef_`` and ``intercept_`` are for the data as they

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::values::{bytes, show_bytes, table, threads};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use couloir::run::remove_stale;
+use couloir::io::remove_stale;
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
 use couloir_data::fetch::{Checked, FetchOptions, fetch};
 use couloir_data::generate::TextLike;

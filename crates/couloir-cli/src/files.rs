@@ -5,7 +5,7 @@ use crate::failure::bad;
 use crate::memory::Memory;
 use crate::values::bytes;
 use anyhow::{Context, Result};
-use couloir::run::write_atomically;
+use couloir::io::write_atomically;
 use couloir_data::fetch::{Platform, cache_folder};
 use couloir_data::libsvm::{ReadOptions, read, read_from};
 use couloir_data::{DataError, Dataset, LineFault, catalogue};

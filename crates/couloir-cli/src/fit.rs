@@ -10,8 +10,9 @@ use crate::report::{Report, write_trace};
 use crate::settings::{Settings, names};
 use crate::values::{positive, show};
 use anyhow::{Context, Result};
+use couloir::io::{remove_stale, write_atomically};
 use couloir::model::{Fitted, RobustFit};
-use couloir::run::{Cancel, Status, WallClock, remove_stale, write_atomically};
+use couloir::run::{Cancel, Status, WallClock};
 use std::io::Write;
 use std::path::PathBuf;
 

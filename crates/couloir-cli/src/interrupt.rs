@@ -1,7 +1,8 @@
 //! SIGINT and SIGTERM: the first one ends a run at its next safe point, with all that it has; the second ends at once.
 
 use crate::failure::say;
-use couloir::run::{Cancel, remove_unfinished};
+use couloir::io::remove_unfinished;
+use couloir::run::Cancel;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 

@@ -9,11 +9,12 @@ use crate::settings::{Settings, names};
 use crate::values::{positive, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use couloir::io::remove_stale;
 use couloir::model::{
     Criterion, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
     stratified_split,
 };
-use couloir::run::{Algorithm, Cancel, Flow, TracePoint, WallClock, remove_stale};
+use couloir::run::{Algorithm, Cancel, Flow, TracePoint, WallClock};
 use couloir_data::Dataset;
 use serde::Serialize;
 use std::io::Write;

@@ -4,9 +4,9 @@ use crate::files::{Source, check_distinct, check_output, on_threads, write_resul
 use crate::interrupt::{First, listen};
 use crate::trained::Inputs;
 use anyhow::{Context, Result};
+use couloir::io::remove_stale;
 use couloir::linalg::SparseMatrix;
 use couloir::model::Classifier;
-use couloir::run::remove_stale;
 use std::io::{self, Write};
 use std::path::PathBuf;
 

@@ -1,9 +1,10 @@
 //! What a fit has to tell, as JSON. Numbers that are not finite become null.
 
 use anyhow::Result;
+use couloir::io::write_atomically;
 use couloir::model::Fitted;
-use couloir::problem::{Counter, Ledger, OracleCounts};
-use couloir::run::{TracePoint, write_atomically};
+use couloir::oracles::{Counter, Ledger, OracleCounts};
+use couloir::run::TracePoint;
 use serde::{Serialize, Serializer};
 use std::path::Path;
 

@@ -20,7 +20,7 @@ pub struct Settings {
     /// Number of classes, when the file lacks rows of some [default: the labels seen]
     #[arg(long, value_name = "H", help_heading = "Problem")]
     pub classes: Option<usize>,
-    /// Add a constant feature, as long as the mean row
+    /// Add an intercept: a constant feature, as large as the heaviest feature (by root mean square)
     #[arg(long, help_heading = "Problem")]
     intercept: bool,
 

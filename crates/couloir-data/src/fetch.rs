@@ -7,7 +7,7 @@
 
 use crate::catalogue::{Entry, KnownDigest};
 use crate::error::{DataError, Result};
-use couloir::run::write_atomically;
+use couloir::io::write_atomically;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

@@ -1,7 +1,7 @@
 //! The core's errors as Python exceptions.
 
 use couloir::Error;
-use couloir::run::CheckpointError;
+use couloir::error::CheckpointError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyArithmeticError, PyFileNotFoundError, PyOSError, PyValueError};
 

@@ -1,6 +1,6 @@
 //! The page about a fit.
 
-use couloir::run::write_atomically;
+use couloir::io::write_atomically;
 use couloir_report::fit_record::{FitRecord, FitRows};
 use couloir_report::page::Point;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};

@@ -1,7 +1,7 @@
 //! Certificates, ledgers and traces as dicts of plain numbers and arrays.
 
 use couloir::domain::Confidence;
-use couloir::problem::{Counter, Ledger};
+use couloir::oracles::{Counter, Ledger};
 use couloir::run::{Outcome, TracePoint};
 use couloir::{Bounds, Certificate};
 use numpy::PyArray1;

@@ -5,8 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use couloir::domain::{Domain, NuclearBall};
-use couloir::sliding::{Cndg, SlideReport, SlideState, SlideTask, cndg};
+use couloir::domain::{Cndg, Domain, NuclearBall, SlideReport, SlideState, SlideTask, cndg};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;

@@ -2,13 +2,13 @@
 //! k = 1..6. Prints the tables of docs/theory.md. `scripts/complexity` runs it.
 #![allow(clippy::print_stdout)]
 
+use couloir::block::{Istorc, IstorcConstants, Snapshot};
 use couloir::domain::{BoxSet, Domain, L2Ball};
 use couloir::problem::{
     Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, Sampled,
 };
 use couloir::random::Streams;
 use couloir::run::{Algorithm, Flow, NoClock, StopRules, TracePoint};
-use couloir::sliding::{Istorc, IstorcConstants, Snapshot};
 use couloir::solver::{MpscgsConstants, NegatedBatches, PrintedConstants, PrintedMpscgsSettings};
 use couloir::{Method, Result, Solve};
 use std::process::ExitCode;

@@ -4,8 +4,7 @@
 //!     cargo run --release -p couloir --example inner_crossing [-- d h h h ...]
 #![allow(clippy::print_stdout)]
 
-use couloir::domain::{Domain, LanczosSettings, NuclearBall};
-use couloir::sliding::SlideTask;
+use couloir::domain::{Domain, LanczosSettings, NuclearBall, SlideTask};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::time::Instant;

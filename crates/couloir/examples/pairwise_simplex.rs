@@ -1,8 +1,7 @@
 //! Pairwise sliding on a large simplex, to a minimum with full support.
 #![allow(clippy::print_stdout)]
 
-use couloir::domain::{Domain, Simplex};
-use couloir::sliding::SlideTask;
+use couloir::domain::{Domain, Simplex, SlideTask};
 use rand::{RngExt, SeedableRng};
 use std::time::Instant;
 

@@ -3,8 +3,9 @@
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Result, check_len};
 use crate::linalg::dot;
-use crate::problem::{Oracles, PointX, SaddleProblem};
-use crate::run::Archive;
+use crate::oracles::Oracles;
+use crate::problem::{PointX, SaddleProblem};
+use crate::state::Archive;
 
 /// A certified pair: `max_y' f(x, y') <= upper` and `min_x' f(x', y) >= lower`, so the primal-dual gap
 /// of the pair is at most `gap`.

@@ -25,27 +25,33 @@
 //!
 //! Where things are:
 //!
-//! * [`domain`]: sets and what can be asked of them;
-//! * [`problem`]: what a saddle problem is, how to build one, the ledger of oracle calls;
-//! * [`sliding`]: CndG, CGS and (i)STORC, the building blocks on one block of variables;
-//! * [`solver`]: the methods, one file each, behind the one call [`Solve`];
-//! * [`model`]: saddle problems over data;
-//! * [`random`]: one seed, named streams;
-//! * [`run`]: stopping rules, status, trace, observers;
+//! * [`error`]: what can go wrong;
+//! * [`state`], [`io`]: saved state and its fingerprint; files written whole or not at all;
+//! * [`random`], [`linalg`]: one seed, named streams; kernels and spectral routines;
+//! * [`domain`]: sets, what can be asked of them, and how to slide on them;
+//! * [`problem`]: what a saddle problem is and how to build one;
+//! * [`oracles`]: the ledger of oracle calls;
 //! * [`certificate`]: gaps and bounds;
-//! * [`linalg`]: kernels and spectral routines.
+//! * [`run`]: stopping rules, status, trace, observers, checkpoints;
+//! * [`block`]: CGS and (i)STORC, methods on one block of variables;
+//! * [`solver`]: the methods behind the one call [`Solve`];
+//! * [`model`]: saddle problems over data.
+//!
+//! Each knows only those before it in this list.
 
+pub mod block;
 pub mod certificate;
 pub mod domain;
 pub mod error;
+pub mod io;
 pub mod linalg;
 pub mod model;
+pub mod oracles;
 pub mod problem;
 pub mod random;
 pub mod run;
-mod scratch;
-pub mod sliding;
 pub mod solver;
+pub mod state;
 
 pub use certificate::{Bounds, Certificate};
 pub use error::{Block, Error, Result};

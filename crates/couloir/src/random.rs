@@ -4,13 +4,22 @@
 //! another, and results are a function of problem, settings and seed.
 
 use crate::error::{Error, Result};
-use crate::problem::Population;
-use crate::run::Archive;
+use crate::state::Archive;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
 /// Samples of an infinite population in one batch at the most: 1 GiB of keys.
 const LARGEST_BATCH: u64 = 1 << 27;
+
+/// How many samples there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Population {
+    /// A finite sum `f = 1/n sum_i F_i`; a sample is an index below `n`.
+    Finite(u64),
+    /// An expectation `f = E F(.; xi)`; a sample is any 64-bit key, from which the problem makes
+    /// `xi`.
+    Infinite,
+}
 
 /// A source of named streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +106,8 @@ impl Stream {
             return Err(Error::Setting {
                 name: "batch",
                 why: format!(
-                    "{size} samples were asked for at once, at most {LARGEST_BATCH} are drawn: the printed \
-                     constants want too many here; use practical MPSCGS or a smaller sigma"
+                    "{size} samples were asked for at once, at most {LARGEST_BATCH} are drawn; \
+                     ask for fewer, for instance with a smaller sigma"
                 ),
             });
         }

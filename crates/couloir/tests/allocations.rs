@@ -3,12 +3,11 @@
 mod counting;
 
 use couloir::Inner;
-use couloir::domain::{Domain, L2Ball, NuclearBall, Simplex};
+use couloir::domain::{Cndg, Domain, L2Ball, NuclearBall, Simplex, SlideTask, cndg};
 use couloir::linalg::SparseMatrix;
 use couloir::model::{RobustMulticlass, RobustSettings};
 use couloir::problem::QuadraticBilinear;
 use couloir::run::Algorithm;
-use couloir::sliding::{Cndg, SlideTask, cndg};
 use couloir::solver::{Certified, CertifiedSettings};
 use counting::allocations;
 

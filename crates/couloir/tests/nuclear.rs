@@ -2,9 +2,11 @@
 //! against the plain procedures.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use couloir::domain::{Confidence, Domain, LanczosSettings, NuclearBall, Oracle};
+use couloir::domain::{
+    Cndg, Confidence, Domain, LanczosSettings, NuclearBall, Oracle, SlideReport, SlideState,
+    SlideTask, Sliding, cndg,
+};
 use couloir::linalg::{distance_squared, dot, norm};
-use couloir::sliding::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 use couloir::{Error, Result};
 use faer::{Mat, MatRef};
 use proptest::prelude::*;

@@ -3,8 +3,7 @@
 
 mod counting;
 
-use couloir::domain::{Domain, LanczosSettings, NuclearBall};
-use couloir::sliding::SlideTask;
+use couloir::domain::{Domain, LanczosSettings, NuclearBall, SlideTask};
 use counting::allocations;
 
 #[test]

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use couloir::Error;
-use couloir::domain::{BoxSet, Domain, L1Ball, Simplex};
-use couloir::sliding::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
+use couloir::domain::{
+    BoxSet, Cndg, Domain, L1Ball, Simplex, SlideReport, SlideState, SlideTask, Sliding, cndg,
+};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 

@@ -6,9 +6,9 @@ mod counting;
 
 use common::{Plain, Rescaled, families};
 use couloir::domain::{BoxSet, Domain, L2Ball, LoSet, NuclearBall, Simplex};
+use couloir::oracles::Counter;
 use couloir::problem::{
-    BlockConstants, Counter, Population, QuadraticBilinear, QuadraticSum, SaddleProblem, Sampled,
-    Seen,
+    BlockConstants, Population, QuadraticBilinear, QuadraticSum, SaddleProblem, Sampled, Seen,
 };
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
 use couloir::solver::{

@@ -1,11 +1,11 @@
 //! Checkpoints as a user meets them: fits that go on with the same bits, checkpoints of another run, damaged ones,
 //! ones that cannot be written. (Every method on every kind of set, and every entry, are tested beside the code.)
 
+use couloir::error::CheckpointError;
 use couloir::linalg::SparseMatrix;
 use couloir::model::{Fitted, RobustFit, Start};
 use couloir::run::{
-    Algorithm, Cancel, CheckpointError, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer,
-    Status, TracePoint,
+    Algorithm, Cancel, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer, Status, TracePoint,
 };
 use couloir::{Error, Method, Result};
 use std::path::Path;

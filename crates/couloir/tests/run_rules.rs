@@ -1,7 +1,8 @@
 //! The run loop: why runs end, what the trace holds, what observers see.
 
 use couloir::domain::{L2Ball, Simplex};
-use couloir::problem::{Counter, QuadraticBilinear};
+use couloir::oracles::Counter;
+use couloir::problem::QuadraticBilinear;
 use couloir::run::{Algorithm, Clock, Flow, MemoryLimit, NoClock, Status, StopRules, TracePoint};
 use couloir::{Method, Solution, Solve};
 use std::cell::Cell;

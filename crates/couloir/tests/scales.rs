@@ -4,7 +4,8 @@ mod common;
 
 use common::Rescaled;
 use couloir::domain::{L2Ball, NuclearBall, Simplex};
-use couloir::problem::{Counter, QuadraticBilinear, SaddleProblem};
+use couloir::oracles::Counter;
+use couloir::problem::{QuadraticBilinear, SaddleProblem};
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
 use couloir::{Inner, Method, Solve, solver::CertifiedSettings};
 

@@ -1,7 +1,10 @@
 //! CndG and CGS: against closed forms, and their theorems.
 
-use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, NuclearBall, Simplex};
-use couloir::sliding::{Cgs, CgsGoal, Cndg, SlideState, SlideTask, Sliding, SmoothFunction, cndg};
+use couloir::block::{Cgs, CgsGoal, SmoothFunction};
+use couloir::domain::{
+    BoxSet, Cndg, Domain, L1Ball, L2Ball, LoSet, NuclearBall, Simplex, SlideState, SlideTask,
+    Sliding, cndg,
+};
 use couloir::{Result, linalg::distance_squared};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,13 +1,13 @@
 //! Theorems 2 and 3 by test, and MPSCGS on growing batches.
 
-use couloir::domain::{BoxSet, Domain, L2Ball, NuclearBall, Simplex};
+use couloir::block::{Istorc, IstorcConstants, SampledFunction, Snapshot};
+use couloir::domain::{BoxSet, Domain, L2Ball, NuclearBall, Simplex, SlideState};
 use couloir::problem::{
     BatchProblem, Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, Sampled,
     Seen, check_gradient,
 };
 use couloir::random::Streams;
 use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
-use couloir::sliding::{Istorc, IstorcConstants, SampledFunction, SlideState, Snapshot};
 use couloir::solver::{
     MpscgsConstants, PracticalSettings, PrintedConstants, PrintedMpscgsSettings,
 };

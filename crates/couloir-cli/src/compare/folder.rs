@@ -3,7 +3,7 @@
 use crate::failure::{bad, warn};
 use crate::files::check_output;
 use anyhow::{Context, Result};
-use couloir::run::write_atomically;
+use couloir::io::write_atomically;
 use couloir_report::comparison::{figure, page};
 use couloir_report::figure::png;
 use couloir_report::results::{Results, ResultsError, ResultsLimits, Settings};

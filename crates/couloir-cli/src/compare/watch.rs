@@ -5,7 +5,8 @@ use crate::failure::warn;
 use crate::progress::Progress;
 use crate::values::show;
 use couloir::certificate::FwGap;
-use couloir::run::{Algorithm, Archive, Flow, Observer, TracePoint};
+use couloir::run::{Algorithm, Flow, Observer, TracePoint};
+use couloir::state::Archive;
 use couloir::{Certificate, Error, Method, Result};
 use couloir_report::results::{Point, RunKey, finite};
 

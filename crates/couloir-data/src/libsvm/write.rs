@@ -3,7 +3,7 @@
 use crate::dataset::Dataset;
 use crate::error::{DataError, Result};
 use bzip2::write::BzEncoder;
-use couloir::run::write_atomically;
+use couloir::io::write_atomically;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::path::Path;

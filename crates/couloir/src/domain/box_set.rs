@@ -1,9 +1,8 @@
 //! The box.
 
-use super::{Domain, LinearMin, Oracle};
+use super::{Domain, LinearMin, Oracle, SlideReport, SlideState, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_len};
 use crate::linalg::{distance_squared, dot};
-use crate::sliding::{SlideReport, SlideState, SlideTask, Sliding};
 
 /// The box `{p : lower <= p <= upper}`, entry by entry.
 ///

@@ -1,10 +1,10 @@
 //! The l1 ball.
 
+use super::slide::pairwise::{Hull, Pairwise};
 use super::threshold::project_onto_simplex;
-use super::{Domain, LinearMin, Oracle};
+use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::sliding::pairwise::{Hull, Pairwise, accurate_sum};
-use crate::sliding::{SlideReport, SlideTask, Sliding};
+use crate::linalg::accurate_sum;
 
 /// A point whose norm is this close to the radius, relatively, lies on the boundary.
 const ON_THE_BOUNDARY: f64 = 1e-12;

@@ -1,9 +1,8 @@
 //! The Euclidean ball.
 
-use super::{Domain, LinearMin, Oracle};
+use super::{Cndg, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::norm;
-use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
 
 /// The Euclidean ball `{p : |p| <= radius}`.
 ///

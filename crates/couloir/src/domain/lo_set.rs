@@ -1,9 +1,8 @@
 //! A set known only by the user's own linear minimisation.
 
-use super::{Confidence, Domain, LinearMin, Oracle};
+use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::{distance_squared, dot};
-use crate::sliding::{Cndg, SlideReport, SlideTask, cndg};
 
 type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
 type ViolationClosure<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;

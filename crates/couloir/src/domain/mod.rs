@@ -21,6 +21,7 @@ mod lo_set;
 mod mixture;
 mod nuclear_ball;
 mod simplex;
+mod slide;
 mod threshold;
 
 pub use box_set::BoxSet;
@@ -32,10 +33,10 @@ pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
+pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
 use crate::error::{Error, Result};
-use crate::run::Archive;
-use crate::sliding::{SlideReport, SlideTask, Sliding};
+use crate::state::Archive;
 
 /// On what a reported minimum rests.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,7 +185,7 @@ pub trait Oracle: Send {
         Err(Error::MissingOracle {
             set: "this set".to_owned(),
             oracle: "exact prox",
-            hint: "use the inner solve `Slide`",
+            hint: "slide on it instead",
         })
     }
 

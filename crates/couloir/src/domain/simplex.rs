@@ -1,10 +1,10 @@
 //! The simplex.
 
+use super::slide::pairwise::{Hull, Pairwise};
 use super::threshold::{largest, project_onto_simplex};
-use super::{Domain, LinearMin, Oracle};
+use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::sliding::pairwise::{Hull, Pairwise, accurate_sum};
-use crate::sliding::{SlideReport, SlideTask, Sliding};
+use crate::linalg::accurate_sum;
 
 /// The simplex `{p : p >= 0, sum of p = total}`, with `total = 1` the probability vectors.
 ///

@@ -1,6 +1,6 @@
 //! The Euclidean projection onto the scaled simplex, which the l1 ball shares.
 
-use crate::sliding::pairwise::accurate_sum;
+use crate::linalg::accurate_sum;
 
 /// Passes of the threshold search before it sorts what is left, to keep to O(n log n).
 const PASSES: u32 = 32;

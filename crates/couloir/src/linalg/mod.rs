@@ -1,9 +1,11 @@
 //! Dense kernels and spectral routines.
 
+mod accurate_sum;
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
 mod rare;
+pub(crate) mod scratch;
 pub(crate) mod simd;
 mod softmax;
 mod sparse;
@@ -11,6 +13,7 @@ mod sparse_dense;
 pub(crate) mod spectral;
 mod vector;
 
+pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 pub use factor::Factor;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 pub use softmax::{exp_in_place, softmax_losses};
@@ -18,7 +21,7 @@ pub use sparse::SparseMatrix;
 pub use sparse_dense::{Layout, ScoreOperator};
 pub(crate) use sparse_dense::{score_rows, transpose};
 pub(crate) use vector::{
-    MOST_POINTS, all_finite, combine_many, combine_piece, gradient_step, gram_of_differences,
+    MOST_POINTS, combine_many, combine_piece, gradient_step, gram_of_differences,
     slopes_of_differences,
 };
 pub use vector::{

@@ -207,7 +207,7 @@ pub(crate) fn softmax_filled(
 
 /// Some rows at one point: scores, losses and slopes.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub struct Rows<'a> {
     pub(crate) scores: &'a [f64],
     pub(crate) losses: &'a [f64],
     pub(crate) slopes: &'a [f64],

@@ -2,7 +2,7 @@
 //! over outputs, so they give the same bits on any number of threads.
 
 use crate::error::{Error, Result, check_finite, check_len};
-use crate::run::{Digest, Fingerprint};
+use crate::state::{Digest, Fingerprint};
 use rayon::prelude::*;
 
 /// Outputs that one task computes.

@@ -15,7 +15,7 @@ use super::SparseMatrix;
 use super::rare::Rare;
 use super::simd::{dispatch, fma, prefetch};
 use super::sparse::{Compressed, Lines};
-use crate::scratch::Pool;
+use crate::linalg::scratch::Pool;
 use std::ops::Range;
 use std::sync::OnceLock;
 

@@ -149,13 +149,6 @@ pub fn norm(a: &[f64]) -> f64 {
     largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Whether no entry is NaN or infinite.
-#[must_use]
-pub(crate) fn all_finite(a: &[f64]) -> bool {
-    // v * 0 is 0 exactly where v is finite: one pass without branches
-    reduce([a], |v| lanes::<false, 1, 1>(v, |[a]| [(a, 0.0)])) == [0.0]
-}
-
 /// `|a - b|^2`.
 #[must_use]
 pub fn distance_squared(a: &[f64], b: &[f64]) -> f64 {
@@ -412,11 +405,5 @@ mod tests {
         assert!((0..len).all(|i| (sum[i] - (0.5 * a[i] - 2.0 * b[i])).abs() < 1e-15));
         combine_many(2.0, &[4.0], &[&b], &mut sum);
         assert!((0..len).all(|i| (sum[i] - a[i]).abs() < 1e-14));
-        assert!(all_finite(&a));
-        let mut broken = a.clone();
-        broken[len - 2] = f64::NAN;
-        assert!(!all_finite(&broken));
-        broken[len - 2] = f64::INFINITY;
-        assert!(!all_finite(&broken));
     }
 }

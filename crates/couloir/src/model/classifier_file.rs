@@ -8,7 +8,7 @@
 
 use super::Classifier;
 use crate::error::Error;
-use crate::run::write_atomically;
+use crate::io::write_atomically;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
 use crate::random::Streams;
-use crate::run::{Digest, Fingerprint};
+use crate::state::{Digest, Fingerprint};
 use rayon::prelude::*;
 
 /// ```text

@@ -3,8 +3,7 @@
 use super::Classifier;
 use super::classifier::largest;
 use crate::error::{Error, Result, check_finite, check_len};
-use crate::linalg::{SparseMatrix, softmax_losses};
-use crate::sliding::pairwise::accurate_sum;
+use crate::linalg::{SparseMatrix, accurate_sum, softmax_losses};
 
 /// What a classifier does on some labelled rows.
 ///

@@ -4,9 +4,11 @@ mod classifier;
 mod classifier_file;
 mod fit;
 mod group_robust;
+pub mod loss;
 mod measures;
 mod path;
 mod robust_multiclass;
+pub mod uncertainty;
 
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
@@ -18,4 +20,4 @@ pub use measures::Measures;
 pub use path::{
     Criterion, Labelled, PathStep, RobustPath, TauPath, geometric_grid, stratified_split,
 };
-pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
+pub use robust_multiclass::{RobustModel, RobustMulticlass, RobustSettings, Scaling};

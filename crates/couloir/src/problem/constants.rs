@@ -19,7 +19,7 @@ pub struct BlockConstants {
     pub mu: Option<f64>,
 }
 
-const HINT: &str = "give it in `constants()`, or use the certified schedule";
+const HINT: &str = "give it in `constants()`, or use what needs no constants";
 
 impl BlockConstants {
     /// All four.

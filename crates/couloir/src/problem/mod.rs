@@ -9,20 +9,19 @@
 mod check;
 mod closures;
 mod constants;
-mod ledger;
-mod oracles;
+mod point;
 mod quadratic;
 mod sampled;
 
+pub use crate::random::Population;
 pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
 pub use constants::BlockConstants;
-pub use ledger::{Counter, Ledger, OracleCounts};
-pub(crate) use oracles::{Held, Imaged, Oracles, PointX};
+pub(crate) use point::{Imaged, PointX};
 pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
-pub use sampled::{BatchProblem, Population, Sampled};
+pub use sampled::{BatchProblem, Sampled};
 
-use crate::run::Fingerprint;
+use crate::state::Fingerprint;
 
 /// What a problem sees of a point `x`.
 #[derive(Clone, Copy, Debug)]

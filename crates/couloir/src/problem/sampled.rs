@@ -1,16 +1,7 @@
 //! Problems that are a mean: of `n` components, or of infinitely many samples.
 
 use super::{BlockConstants, SaddleProblem, Seen};
-
-/// How many samples there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Population {
-    /// A finite sum `f = 1/n sum_i F_i`; a sample is an index below `n`.
-    Finite(u64),
-    /// An expectation `f = E F(.; xi)`; a sample is any 64-bit key, from which the problem makes
-    /// `xi`.
-    Infinite,
-}
+use crate::random::Population;
 
 /// Values and gradients of a batch of samples: the mean over the batch.
 pub trait Sampled: Send + Sync {

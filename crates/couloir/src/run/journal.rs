@@ -1,11 +1,10 @@
 //! What the run loop itself remembers.
 
-use super::{
-    Algorithm, Archive, Flow, Observer, Outcome, Stall, Status, Step, StopRules, TracePoint,
-};
+use super::{Algorithm, Flow, Observer, Outcome, Stall, Status, Step, StopRules, TracePoint};
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
-use crate::problem::Ledger;
+use crate::oracles::Ledger;
+use crate::state::Archive;
 
 /// The records of a run and what its rules go by.
 pub(super) struct Journal {

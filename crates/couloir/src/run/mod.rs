@@ -1,17 +1,12 @@
 //! The one run loop: stopping rules, status, trace and observers, for every solver.
 
-mod atomic;
 mod checkpoint;
 mod clock;
 mod journal;
 mod memory;
 mod stop;
 
-pub use atomic::write_atomically;
-pub use checkpoint::{
-    Archive, CheckpointError, Checkpoints, Difference, Digest, Fingerprint, remove_stale,
-    remove_unfinished,
-};
+pub use checkpoint::Checkpoints;
 pub use clock::{Clock, NoClock, WallClock};
 use journal::Journal;
 pub use memory::MemoryLimit;
@@ -20,7 +15,8 @@ pub use stop::{Cancel, Status, StopRules};
 
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
-use crate::problem::Ledger;
+use crate::oracles::Ledger;
+use crate::state::{Archive, Fingerprint};
 use checkpoint::Keeper;
 
 /// How one iteration of a solver ended.

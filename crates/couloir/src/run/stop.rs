@@ -1,8 +1,9 @@
 //! When a run ends, and why.
 
-use super::{Archive, MemoryLimit};
+use super::MemoryLimit;
 use crate::error::{Block, Error, Result};
-use crate::problem::{Counter, Ledger};
+use crate::oracles::{Counter, Ledger};
+use crate::state::Archive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

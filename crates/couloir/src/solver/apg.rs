@@ -3,14 +3,15 @@
 
 use super::Inner;
 use super::incumbent::Incumbent;
-use super::respond::Responder;
+use super::mpcgs::YSolver;
 use crate::certificate::{Certificate, GapScratch, fw_gap};
-use crate::domain::Domain;
+use crate::domain::{Domain, SlideState};
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, norm};
-use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Archive, Step};
-use crate::sliding::SlideState;
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{PointX, SaddleProblem};
+use crate::run::{Algorithm, Step};
+use crate::state::Archive;
 
 /// Settings of accelerated projected gradient.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +30,7 @@ impl Default for ApgSettings {
     fn default() -> Self {
         ApgSettings {
             inner_y: Inner::Auto,
-            inner_budget: super::certified::INNER_BUDGET,
+            inner_budget: super::mpcgs::INNER_BUDGET,
             first_curvature: None,
         }
     }
@@ -62,7 +63,7 @@ const RUNAWAY: f64 = 1e14;
 /// the average of the `y(w_s)` weighted by `t_s/L_s` since the last restart, are certified.
 pub struct Apg<'a> {
     oracles: Oracles<'a>,
-    responder: Responder,
+    y_solver: YSolver,
     diameter: f64,
     k: u64,
     curvature: f64,
@@ -112,13 +113,13 @@ impl<'a> Apg<'a> {
         }
         let mut oracles = Oracles::new(problem, x_set, y_set)?;
         super::need_projection(&oracles, Block::X)?;
-        let responder = Responder::new(&oracles, settings.inner_y, settings.inner_budget)?;
+        let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let (x, y) = oracles.start_pair(x_start, y_start)?;
         let mut scratch = GapScratch::new(x.x.len(), y.len());
         let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
         Ok(Apg {
             oracles,
-            responder,
+            y_solver,
             diameter: x_set.diameter(),
             k: 0,
             curvature: settings.first_curvature.unwrap_or(0.0),
@@ -168,7 +169,7 @@ impl<'a> Apg<'a> {
     fn respond(&mut self, trial: bool) -> Result<Option<f64>> {
         let (at, y) =
             if trial { (&self.trial, &mut self.y_trial) } else { (&self.ahead, &mut self.y_ahead) };
-        let response = self.responder.respond(&mut self.oracles, at, self.accuracy, y)?;
+        let response = self.y_solver.respond(&mut self.oracles, at, self.accuracy, y)?;
         Ok((response.state != SlideState::OutOfBudget).then_some(response.gap))
     }
 
@@ -317,7 +318,7 @@ impl Algorithm for Apg<'_> {
     /// `w_k`, the trial and their responses are made anew in every iteration; the first gap is known from the start.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
-        archive.nested("responder", |archive| self.responder.state(archive))?;
+        archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
         archive.magnitude("curvature", &mut self.curvature)?;
         archive.number("last_curvature", &mut self.last_curvature)?;

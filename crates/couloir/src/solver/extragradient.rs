@@ -6,8 +6,10 @@ use crate::certificate::Certificate;
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, distance_squared, dot_difference, norm};
-use crate::problem::{BlockConstants, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Archive, Step};
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{BlockConstants, PointX, SaddleProblem};
+use crate::run::{Algorithm, Step};
+use crate::state::Archive;
 
 /// Settings of the extragradient method: two steps, or none for steps found by backtracking.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use super::{
     PrintedMpscgsSettings, PrintedSettings, Solve, SpAfwSettings, SpfwSettings, SvreSettings,
 };
 use crate::problem::PointX;
-use crate::run::{Digest, Fingerprint};
+use crate::state::{Digest, Fingerprint};
 
 impl Solve<'_> {
     /// Problem, sets, method with its settings, start points.

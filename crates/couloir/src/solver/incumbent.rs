@@ -3,8 +3,9 @@
 use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Confidence;
 use crate::error::Result;
-use crate::problem::{Oracles, PointX};
-use crate::run::Archive;
+use crate::oracles::Oracles;
+use crate::problem::PointX;
+use crate::state::Archive;
 
 /// The best pair so far.
 pub(super) struct Incumbent {

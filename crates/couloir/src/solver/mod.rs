@@ -1,30 +1,22 @@
 //! The solvers, one file each, and the one call that runs any of them.
 
 mod apg;
-mod certified;
 mod extragradient;
-mod factored;
 mod fingerprint;
-mod improve;
 mod incumbent;
-mod lower_bound;
+mod mpcgs;
 mod mpscgs;
-mod points;
 mod practical;
-mod printed;
-mod respond;
-mod slope;
 mod spafw;
 mod spfw;
 mod step_search;
 mod svre;
 
 pub use apg::{Apg, ApgSettings};
-pub use certified::{Certified, CertifiedSettings};
 pub use extragradient::{Extragradient, ExtragradientSettings};
+pub use mpcgs::{Certified, CertifiedSettings, Printed, PrintedConstants, PrintedSettings};
 pub use mpscgs::{MpscgsConstants, NegatedBatches, PrintedMpscgs, PrintedMpscgsSettings};
 pub use practical::{Practical, PracticalSettings};
-pub use printed::{Printed, PrintedConstants, PrintedSettings};
 pub use spafw::{SpAfw, SpAfwSettings, SpAfwStep};
 pub use spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 pub use step_search::{PAPER_GRID, StepSearch, StepTrial, search_steps};
@@ -32,11 +24,13 @@ pub use svre::{Epoch, Svre, SvreSettings};
 
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
-use crate::problem::{Counter, Oracles, SaddleProblem};
+use crate::oracles::{Counter, Oracles};
+use crate::problem::SaddleProblem;
 use crate::run::{
-    Algorithm, Checkpoints, Clock, Fingerprint, Flow, MemoryLimit, NoClock, Observer, Outcome,
-    StopRules, TracePoint, run_kept,
+    Algorithm, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer, Outcome, StopRules,
+    TracePoint, run_kept,
 };
+use crate::state::Fingerprint;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

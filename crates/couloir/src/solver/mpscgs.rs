@@ -2,15 +2,17 @@
 //! inside, and the constants of Theorem 3.
 
 use super::incumbent::Incumbent;
-use super::printed::PrintedConstants;
+use super::mpcgs::PrintedConstants;
+use crate::block::{Istorc, IstorcConstants, SampledFunction, Snapshot};
 use crate::certificate::{Bounds, Certificate};
-use crate::domain::Domain;
+use crate::domain::{Domain, SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite, check_positive};
 use crate::linalg::{between, distance_squared, step_toward};
-use crate::problem::{BlockConstants, Ledger, Oracles, PointX, Population, SaddleProblem, Sampled};
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{BlockConstants, PointX, Population, SaddleProblem, Sampled};
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Archive, Fact, Step};
-use crate::sliding::{Istorc, IstorcConstants, SampledFunction, SlideState, SlideTask, Snapshot};
+use crate::run::{Algorithm, Fact, Step};
+use crate::state::Archive;
 
 /// Settings of printed MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +33,7 @@ impl Default for PrintedMpscgsSettings {
         PrintedMpscgsSettings {
             sigma: None,
             smoothness: None,
-            inner_budget: super::certified::INNER_BUDGET,
+            inner_budget: super::mpcgs::INNER_BUDGET,
             seed: 0,
         }
     }

@@ -18,16 +18,16 @@
 //! MPCGS; on an expectation there is none (docs/theory.md).
 
 use super::Inner;
-use super::certified::{Certified, CertifiedSettings};
 use super::incumbent::Incumbent;
+use super::mpcgs::{Certified, CertifiedSettings};
 use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
-use crate::problem::{
-    BatchProblem, Held, Ledger, OracleCounts, Oracles, PointX, Population, SaddleProblem,
-};
+use crate::oracles::{Held, Ledger, OracleCounts, Oracles};
+use crate::problem::{BatchProblem, PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Archive, Fact, Step};
+use crate::run::{Algorithm, Fact, Step};
+use crate::state::Archive;
 
 /// Settings of practical MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Default for PracticalSettings {
             growth: 2,
             largest_batch: 1 << 24,
             inner: Inner::Auto,
-            inner_budget: super::certified::INNER_BUDGET,
+            inner_budget: super::mpcgs::INNER_BUDGET,
             seed: 0,
         }
     }

@@ -29,8 +29,10 @@ use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::linalg::{axpby, axpy, dot_difference, norm_squared};
-use crate::problem::{Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Archive, Step};
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{PointX, SaddleProblem};
+use crate::run::{Algorithm, Step};
+use crate::state::Archive;
 
 /// The step of SP-AFW.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -40,8 +40,10 @@ use crate::certificate::{Bounds, Certificate};
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
-use crate::problem::{BlockConstants, Ledger, Oracles, PointX, SaddleProblem};
-use crate::run::{Algorithm, Archive, Step};
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{BlockConstants, PointX, SaddleProblem};
+use crate::run::{Algorithm, Step};
+use crate::state::Archive;
 
 /// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)) and SP-AFW
 /// ([`polytope`](SpfwRate::polytope)); they exist only where `nu > 0`.

@@ -3,7 +3,7 @@
 use super::{Method, Solve};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
-use crate::problem::Ledger;
+use crate::oracles::Ledger;
 use crate::run::{Algorithm, Clock, Flow, Outcome, Status, StopRules, TracePoint, run};
 
 /// The steps that the NeurIPS 2020 paper tries.

@@ -8,9 +8,11 @@ use crate::certificate::Certificate;
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::axpy;
-use crate::problem::{Ledger, Oracles, PointX, Population, SaddleProblem};
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::{PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
-use crate::run::{Algorithm, Archive, Step};
+use crate::run::{Algorithm, Step};
+use crate::state::Archive;
 
 /// How long an epoch (the inner iterations between two full gradients) is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

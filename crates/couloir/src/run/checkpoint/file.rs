@@ -1,10 +1,9 @@
 //! The file of a checkpoint: 8 bytes that say what it is, the version of the format, the entries of an
 //! [`Archive`], the length of the file and a CRC-32 of all before it. Numbers are little-endian.
 
-use super::archive::{Archive, io_error};
-use super::error::CheckpointError;
-use crate::error::{Error, Result};
-use crate::run::write_atomically;
+use crate::error::{CheckpointError, Error, Result};
+use crate::io::write_atomically;
+use crate::state::{Archive, io_error};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

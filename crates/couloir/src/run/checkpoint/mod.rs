@@ -1,22 +1,13 @@
 //! Checkpoints: the whole state of a run in a file, from which it goes on with the same bits.
 
-mod archive;
-mod error;
 mod file;
-mod fingerprint;
-#[cfg(test)]
-mod rehearsal;
-mod stale;
 #[cfg(test)]
 mod tests;
 
-pub use archive::Archive;
-pub use error::{CheckpointError, Difference};
-pub use fingerprint::{Digest, Fingerprint};
-pub use stale::{remove_stale, remove_unfinished};
-
 use super::{Algorithm, Clock, Journal, Observer};
 use crate::error::{Error, Result};
+use crate::io::remove_stale;
+use crate::state::{Archive, Fingerprint};
 use file::Writing;
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,13 @@ use super::*;
 use crate::domain::{BoxSet, Domain, L1Ball, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex};
 use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
+use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, Counter, Population, QuadraticBilinear, QuadraticSum,
-    SaddleProblem,
+    BlockConstants, ClosureProblem, Population, QuadraticBilinear, QuadraticSum, SaddleProblem,
 };
 use crate::run::{Flow, StopRules, TracePoint};
 use crate::solver::*;
+use crate::state::rehearsal;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -336,7 +337,7 @@ fn owner(method: &Method, path: &str) -> String {
     if Counter::ALL.iter().any(|counter| counter.name() == last) && !path.ends_with("best.value") {
         return format!("ledger: {last}");
     }
-    let shared = ["certificate.", "confidence.", "responder.", "run.", "x_set.", "y_set.", "look."];
+    let shared = ["certificate.", "confidence.", "y_solver.", "run.", "x_set.", "y_set.", "look."];
     match shared.iter().filter_map(|part| path.rfind(part)).max() {
         Some(at) => path[at..].to_owned(),
         None if path.starts_with("solver.stage.") => format!("certified: {}", &path[13..]),

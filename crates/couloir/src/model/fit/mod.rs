@@ -1,0 +1,348 @@
+//! Robust multiclass classification from rows and labels to a certified point: what `couloir fit` runs.
+
+mod data_scales;
+mod fitted;
+mod memory;
+
+pub use data_scales::{auto_tau, heaviest_feature, mean_row_norm};
+pub use fitted::Fitted;
+
+use super::{RobustMulticlass, RobustSettings, Scaling};
+use crate::error::{Error, Result, check_positive};
+use crate::linalg::SparseMatrix;
+use crate::oracles::Counter;
+use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, StopRules};
+use crate::solver::{Method, Solve};
+
+/// The tolerance on gap/s unless another is set: the loosest of those tried at which the accuracy on test
+/// rows is within 0.2 points of that at 1e-3 on news20 and rcv1sub (docs/benchmarks.md has the table).
+pub const DEFAULT_TOL: f64 = 1e-1;
+
+/// Where a fit starts; `X = 0` in all cases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Start {
+    /// `y = (1/n, ..., 1/n)`.
+    #[default]
+    Uniform,
+    /// `y = e_1`: all the weight on the first row.
+    Vertex,
+}
+
+impl std::fmt::Display for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Start::Uniform => "uniform",
+            Start::Vertex => "vertex",
+        })
+    }
+}
+
+/// A start that is known to be good, for example the solution for a smaller radius; where there is none, [`Start`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Warm {
+    /// A point of [`RobustMulticlass::x_set`].
+    pub x: Option<Vec<f64>>,
+    /// A point of the simplex.
+    pub y: Option<Vec<f64>>,
+}
+
+/// A fit of [`RobustMulticlass`]: settings that are checked once and then give the same bits wherever
+/// they are run, from the command or a program.
+///
+/// ```
+/// use couloir::linalg::SparseMatrix;
+/// use couloir::model::RobustFit;
+/// use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
+///
+/// // three rows in the plane, one of each class
+/// let rows = SparseMatrix::from_rows(2, vec![0, 1, 2, 4], vec![0, 1, 0, 1],
+///     vec![1.0, 1.0, -0.7, -0.7])?;
+/// let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
+///     println!("{} {}", point.iteration, point.certificate.gap);
+///     Flow::Continue
+/// };
+/// let fitted = RobustFit::default()
+///     .tau(Some(10.0))
+///     .tol(1e-6)
+///     .run(rows, vec![0, 1, 2], 3, &WallClock::start(), &mut watch)?;
+/// assert!(fitted.outcome().status.is_solved() && fitted.gap() <= 1e-6);
+/// assert!(fitted.primal() < 0.5 && fitted.nuclear_norm() <= 10.0 + 1e-9);
+/// assert_eq!(fitted.weights().len(), 3 * 2);
+/// # Ok::<(), couloir::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RobustFit {
+    /// The factor `s` of the losses.
+    pub scaling: Scaling,
+    /// The radius of the nuclear-norm ball; [`auto_tau`] where none is given.
+    pub tau: Option<f64>,
+    /// `lambda n`.
+    pub lambda_n: f64,
+    /// Whether to append an intercept: a feature that has the same value in every row. The value is that of
+    /// [`heaviest_feature`], the largest root mean square of a feature (1 if all rows are zero).
+    pub intercept: bool,
+    /// The method and its settings.
+    pub method: Method,
+    /// Where to start.
+    pub start: Start,
+    /// Stop when gap/s is at most this: it is in units of the loss, whatever the scaling.
+    pub tol: f64,
+    /// Stop after this many seconds of the method's own work (looks at certificates not counted).
+    pub max_seconds: Option<f64>,
+    /// Stop when more memory than this is taken, with the best point so far.
+    pub max_memory: Option<MemoryLimit>,
+    /// Stop after this many full gradients in `X` of the method's own.
+    pub max_grads: Option<u64>,
+    /// Stop after this many iterations.
+    pub max_iters: Option<u64>,
+    /// The seed of methods that sample.
+    pub seed: u64,
+    /// Stop when this is raised, with the best point so far.
+    pub cancel: Option<Cancel>,
+    /// Checkpoints to keep, and one to go on from.
+    pub checkpoints: Checkpoints,
+}
+
+impl Default for RobustFit {
+    /// Certified MPCGS on the dro scaling with `lambda n = 1`, to [`DEFAULT_TOL`], at most 10,000 iterations.
+    fn default() -> Self {
+        RobustFit {
+            scaling: Scaling::Dro,
+            tau: None,
+            lambda_n: 1.0,
+            intercept: false,
+            method: Method::certified(),
+            start: Start::Uniform,
+            tol: DEFAULT_TOL,
+            max_seconds: None,
+            max_memory: None,
+            max_grads: None,
+            max_iters: Some(10_000),
+            seed: 0,
+            cancel: None,
+            checkpoints: Checkpoints::default(),
+        }
+    }
+}
+
+impl RobustFit {
+    /// The fit with this scaling.
+    #[must_use]
+    pub fn scaling(mut self, scaling: Scaling) -> Self {
+        self.scaling = scaling;
+        self
+    }
+
+    /// The fit with this radius, or a radius chosen from the data.
+    #[must_use]
+    pub fn tau(mut self, tau: Option<f64>) -> Self {
+        self.tau = tau;
+        self
+    }
+
+    /// The fit with this `lambda n`.
+    #[must_use]
+    pub fn lambda_n(mut self, lambda_n: f64) -> Self {
+        self.lambda_n = lambda_n;
+        self
+    }
+
+    /// The fit with or without an intercept.
+    #[must_use]
+    pub fn intercept(mut self, intercept: bool) -> Self {
+        self.intercept = intercept;
+        self
+    }
+
+    /// The fit with this method.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// The fit from this start.
+    #[must_use]
+    pub fn start(mut self, start: Start) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// The fit to this tolerance on gap/s.
+    #[must_use]
+    pub fn tol(mut self, tol: f64) -> Self {
+        self.tol = tol;
+        self
+    }
+
+    /// The fit within these seconds.
+    #[must_use]
+    pub fn max_seconds(mut self, seconds: Option<f64>) -> Self {
+        self.max_seconds = seconds;
+        self
+    }
+
+    /// The fit within this much memory: [`memory`](Self::memory) estimates it beforehand, this ends a fit that takes more.
+    #[must_use]
+    pub fn max_memory(mut self, limit: Option<MemoryLimit>) -> Self {
+        self.max_memory = limit;
+        self
+    }
+
+    /// The fit within this many full gradients.
+    #[must_use]
+    pub fn max_grads(mut self, grads: Option<u64>) -> Self {
+        self.max_grads = grads;
+        self
+    }
+
+    /// The fit within this many iterations.
+    #[must_use]
+    pub fn max_iters(mut self, iterations: Option<u64>) -> Self {
+        self.max_iters = iterations;
+        self
+    }
+
+    /// The fit with this seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The fit that ends when this is raised.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Option<Cancel>) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The fit with these checkpoints. One can go on from a checkpoint with another tolerance and other limits; data
+    /// and all other settings must be the same.
+    #[must_use]
+    pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = checkpoints;
+        self
+    }
+
+    /// Fails for settings that no data can save.
+    ///
+    /// # Errors
+    /// `tau`, `lambda_n`, the tolerance or the seconds not positive and finite, a method that needs
+    /// polytopes.
+    pub fn check(&self) -> Result<()> {
+        if let Some(tau) = self.tau {
+            check_positive("tau", tau)?;
+        }
+        check_positive("lambda n", self.lambda_n)?;
+        check_positive("the tolerance", self.tol)?;
+        if let Some(seconds) = self.max_seconds {
+            check_positive("the time limit", seconds)?;
+        }
+        if matches!(self.method, Method::SpAfw(_)) {
+            let why = "`spafw` needs polytopes and the nuclear-norm ball is none; use `spfw` or `certified`";
+            return Err(Error::Setting { name: "method", why: why.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Fits `classes` classes to rows with labels numbered from 0.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`auto_tau`] and [`RobustMulticlass::new`], and what the method
+    /// reports.
+    pub fn run(
+        &self,
+        rows: SparseMatrix,
+        labels: Vec<u32>,
+        classes: usize,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted> {
+        let began = clock.seconds();
+        let model = self.model(rows, labels, classes)?;
+        let mut fitted = self.run_on(model, Warm::default(), clock, observer)?;
+        fitted.set_seconds(clock.seconds() - began);
+        Ok(fitted)
+    }
+
+    /// The problem that [`run`](Self::run) solves.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`auto_tau`] and [`RobustMulticlass::new`].
+    pub fn model(
+        &self,
+        rows: SparseMatrix,
+        labels: Vec<u32>,
+        classes: usize,
+    ) -> Result<RobustMulticlass> {
+        self.check()?;
+        let tau = match self.tau {
+            Some(tau) => tau,
+            None => auto_tau(&rows, classes)?,
+        };
+        let intercept = self.intercept.then(|| heaviest_feature(&rows));
+        let settings = RobustSettings::default()
+            .scaling(self.scaling)
+            .lambda_n(self.lambda_n)
+            .tau(tau)
+            .intercept(intercept);
+        RobustMulticlass::new(rows, labels, classes, settings)
+    }
+
+    /// Solves a problem that [`model`](Self::model) made, from a start of one's own: the radius and all that is the
+    /// problem's are taken from it, the rest from the settings.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), a start outside its set, and what the method reports.
+    pub fn run_on(
+        &self,
+        model: RobustMulticlass,
+        from: Warm,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted> {
+        self.check()?;
+        let began = clock.seconds();
+        let x_set = model.x_set()?;
+        let mut solve = Solve::new(&model, &x_set, model.y_set())
+            .method(self.method.clone().with_seed(self.seed))
+            .rules(self.rules(&model))
+            .checkpoints(self.checkpoints.clone());
+        if let Some(x) = from.x {
+            solve = solve.start_x(x);
+        }
+        if let Some(y) = from.y {
+            solve = solve.start_y(y);
+        } else if self.start == Start::Vertex {
+            let mut y = vec![0.0; model.len()];
+            y[0] = 1.0;
+            solve = solve.start_y(y);
+        }
+        let solution = solve.run_with(clock, observer)?;
+        drop(solve);
+        let seconds = clock.seconds() - began;
+        let singular_values = x_set.singular_values(&solution.x)?;
+        Ok(Fitted::new(self.clone(), model, solution, seconds, singular_values))
+    }
+
+    fn rules(&self, model: &RobustMulticlass) -> StopRules {
+        let mut rules = StopRules {
+            gap: Some(self.tol * model.scale()),
+            relative_gap: None,
+            seconds: self.max_seconds,
+            memory: self.max_memory.clone(),
+            iterations: self.max_iters,
+            cancel: self.cancel.clone(),
+            ..StopRules::default()
+        };
+        rules.limits.extend(self.max_grads.map(|grads| (Counter::GradX, grads)));
+        if let Method::Svre(settings) = &self.method {
+            // an iteration is one batch, and a certificate costs as much as an epoch
+            rules.evaluate_every = (model.len() as u64).div_ceil(settings.batch.max(1));
+        }
+        rules
+    }
+}

@@ -1,0 +1,102 @@
+//! Settings of the robust model.
+
+use crate::linalg::Layout;
+
+/// The factor `s` of the losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// `s = 1`: the adversary reweights, `n y_i = max(0, 1 + (l_i - nu)/(lambda n))`.
+    #[default]
+    Dro,
+    /// `s = 1/n`, as printed in the paper: `y` stays within about `1/n` of uniform.
+    Paper,
+}
+
+impl Scaling {
+    /// `s` for `n` rows.
+    #[must_use]
+    pub fn factor(self, n: usize) -> f64 {
+        match self {
+            Scaling::Dro => 1.0,
+            Scaling::Paper => 1.0 / n as f64,
+        }
+    }
+}
+
+impl std::fmt::Display for Scaling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Scaling::Dro => "dro",
+            Scaling::Paper => "paper",
+        })
+    }
+}
+
+/// Settings of [`RobustMulticlass`](super::RobustMulticlass).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RobustSettings {
+    /// The factor of the losses.
+    pub scaling: Scaling,
+    /// `lambda n`, 1 in the paper.
+    pub lambda_n: f64,
+    /// The radius of the nuclear-norm ball, 100 in the paper.
+    pub tau: f64,
+    /// A value to append to every row as one more feature, the intercept. Its weights lie in the ball
+    /// with all others. A value far above the root mean square of every feature makes the problem
+    /// much harder, for then it alone decides how much f bends; [`heaviest_feature`](crate::model::heaviest_feature)
+    /// is a sensible one.
+    pub intercept: Option<f64>,
+    /// How `X` lies in memory. By features (the default, and faster) they come in order of falling
+    /// frequency: [`RobustMulticlass::class_major`](super::RobustMulticlass::class_major) gives the matrix.
+    pub layout: Layout,
+}
+
+impl Default for RobustSettings {
+    fn default() -> Self {
+        RobustSettings {
+            scaling: Scaling::Dro,
+            lambda_n: 1.0,
+            tau: 100.0,
+            intercept: None,
+            layout: Layout::default(),
+        }
+    }
+}
+
+impl RobustSettings {
+    /// The settings with this scaling.
+    #[must_use]
+    pub fn scaling(mut self, scaling: Scaling) -> Self {
+        self.scaling = scaling;
+        self
+    }
+
+    /// The settings with this `lambda n`.
+    #[must_use]
+    pub fn lambda_n(mut self, lambda_n: f64) -> Self {
+        self.lambda_n = lambda_n;
+        self
+    }
+
+    /// The settings with this radius.
+    #[must_use]
+    pub fn tau(mut self, tau: f64) -> Self {
+        self.tau = tau;
+        self
+    }
+
+    /// The settings with this intercept feature.
+    #[must_use]
+    pub fn intercept(mut self, value: Option<f64>) -> Self {
+        self.intercept = value;
+        self
+    }
+
+    /// The settings with this layout of `X`.
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
+    }
+}

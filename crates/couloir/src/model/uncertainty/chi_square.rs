@@ -1,0 +1,155 @@
+//! The chi-square penalty: `y` in the unit simplex of `R^n`, at the cost `lambda/2 |n y - 1|^2`.
+
+use super::{Moduli, Uncertainty};
+use crate::linalg::accurate_sum_of;
+use crate::problem::Measured;
+use crate::state::Fingerprint;
+
+/// The chi-square penalty on the weights of `n` rows.
+#[derive(Clone, Copy, Debug)]
+pub struct ChiSquare {
+    n: usize,
+    lambda_n: f64,
+}
+
+impl ChiSquare {
+    /// The derivative of [`value`](Self::value) by an entry of `y`.
+    fn slope(&self, y: f64) -> f64 {
+        -self.lambda_n * (self.n as f64 * y - 1.0)
+    }
+}
+
+impl Uncertainty for ChiSquare {
+    fn new(n: usize, lambda_n: f64) -> Self {
+        ChiSquare { n, lambda_n }
+    }
+
+    /// `-lambda/2 |n y - 1|^2`, which the objective adds to the weighted losses.
+    fn value(&self, y: &[f64]) -> f64 {
+        let (n, lambda) = (self.n as f64, self.lambda_n / self.n as f64);
+        let sum = in_lanes([y, y], 0.0, |[y, _]| (n * y - 1.0).powi(2), |sum, square| sum + square);
+        -0.5 * lambda * sum
+    }
+
+    /// Writes the gradient of [`value`](Self::value).
+    fn slopes(&self, y: &[f64], out: &mut [f64]) {
+        for (o, y) in out.iter_mut().zip(y) {
+            *o = self.slope(*y);
+        }
+    }
+
+    /// Writes the maximiser of `<losses, y>` and the penalty, and returns a bound of what it misses. `room` has `n` numbers.
+    fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
+        respond(losses, self.lambda_n, room, y)
+    }
+
+    /// The change of `<losses, y>` and the penalty between two points, without cancellation.
+    fn change(&self, losses: &[f64], from: &[f64], to: &[f64]) -> Measured {
+        let n = self.n;
+        let middle = |i: usize| 0.5 * (from[i] + to[i]);
+        let slope = |i: usize| losses[i] + self.slope(middle(i));
+        // both sum to 1, so a common part of the slopes cancels: their mean, for near the best
+        // response they are all the same
+        let (sum, mass) =
+            (0..n).fold((0.0, 0.0), |(s, m), i| (s + middle(i) * slope(i), m + middle(i)));
+        let shift = if mass > 0.0 { sum / mass } else { 0.0 };
+        let (mut value, mut size, mut drift) = (0.0, 0.0, 0.0);
+        for i in 0..n {
+            let step = to[i] - from[i];
+            let slope = slope(i) - shift;
+            value += slope * step;
+            drift += step;
+            let weight = self.lambda_n * (n as f64 * middle(i) + 1.0);
+            size += (losses[i] + weight + shift.abs()) * step.abs();
+        }
+        let rounding = 4.0 * f64::EPSILON * size + (shift * drift).abs();
+        Measured { value, rounding }
+    }
+
+    /// `mu = Lyy = lambda n^2`.
+    fn moduli(&self) -> Moduli {
+        let modulus = self.lambda_n * self.n as f64;
+        Moduli { mu: Some(modulus), lyy: Some(modulus) }
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        print.note("lambda n", self.lambda_n);
+    }
+}
+
+/// Writes the maximiser of `<g, y> - lambda/2 |n y - 1|^2` over the simplex, `n y_i = max(0, (g_i - g_max)/lambda_n - theta)`
+/// with `theta` such that they add up to `n` (Michelot's passes: O(n)), and returns a bound of what it misses.
+/// Only differences of the `g` are formed.
+fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 {
+    let n = g.len() as f64;
+    let top = largest([g, g], |[g, _]| g);
+    // the largest entry is 0, so theta is at least -n and what lies below is none of the support
+    let mut count = 0;
+    for (y, g) in y.iter_mut().zip(g) {
+        *y = (g - top) / lambda_n;
+        candidates[count] = *y;
+        count += usize::from(*y > -n);
+    }
+    let mut theta;
+    loop {
+        let before = count;
+        theta = (accurate_sum_of(&candidates[..count]) - n) / count as f64;
+        count = 0;
+        for i in 0..before {
+            let candidate = candidates[i];
+            candidates[count] = candidate;
+            count += usize::from(candidate > theta);
+        }
+        if count == before || count == 0 {
+            break;
+        }
+    }
+    for y in y.iter_mut() {
+        *y = (*y - theta).max(0.0) / n;
+    }
+    // one correction takes the rounding of theta (times the size of the support) out of the sum
+    let support = y.iter().filter(|&&y| y > 0.0).count().max(1);
+    let missing = (1.0 - accurate_sum_of(y)) / support as f64;
+    for y in y.iter_mut() {
+        *y = if *y > 0.0 { (*y + missing).max(0.0) } else { 0.0 };
+    }
+    // max over w of <grad, w - y>, with the rounding of the slopes against us
+    let slope = |g: f64, y: f64| {
+        let (g, weight) = (g - top, n * y);
+        let noise = 2.0 * f64::EPSILON * (g.abs() + lambda_n * (weight + 1.0));
+        (g - lambda_n * (weight - 1.0), noise)
+    };
+    let highest = largest([g, y], |[g, y]| {
+        let (value, noise) = slope(g, y);
+        value + noise
+    });
+    let term = |[g, y]: [f64; 2]| {
+        let (value, noise) = slope(g, y);
+        if y > 0.0 { y * (highest - value + noise) } else { 0.0 }
+    };
+    in_lanes([g, y], 0.0, term, |sum, term| sum + term)
+}
+
+/// The largest of `value(a_i, b_i)`.
+fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64) -> f64 {
+    in_lanes(vectors, f64::NEG_INFINITY, value, |m, v| if v > m { v } else { m })
+}
+
+/// All `value(a_i, b_i)` joined, in lanes that need not wait for each other.
+fn in_lanes(
+    [a, b]: [&[f64]; 2],
+    first: f64,
+    value: impl Fn([f64; 2]) -> f64,
+    join: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    const LANES: usize = 8;
+    let ((chunks, rest), (others, other_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [first; LANES];
+    for (a, b) in chunks.iter().zip(others) {
+        for l in 0..LANES {
+            lanes[l] = join(lanes[l], value([a[l], b[l]]));
+        }
+    }
+    let rest = rest.iter().zip(other_rest).map(|(a, b)| value([*a, *b]));
+    lanes.into_iter().chain(rest).fold(first, join)
+}

@@ -1,0 +1,493 @@
+//! The problem and its two sets as a solver sees them: every call is counted, everything that comes
+//! back is checked.
+
+mod ledger;
+
+pub use ledger::{Counter, Ledger, OracleCounts};
+
+use crate::domain::{
+    ByGram, Confidence, Domain, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle, Products,
+    SlideReport, SlideTask,
+};
+use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::linalg::{between, norm};
+use crate::problem::{Measured, PointX, SaddleProblem, Sampled};
+use crate::random::Population;
+use crate::state::Archive;
+
+/// Whose purse pays for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Account {
+    /// The method's own work.
+    Method,
+    /// Work done only to certify.
+    Certificate,
+}
+
+/// A problem that is lent, or one made for the occasion.
+pub(crate) enum Held<'a> {
+    Lent(&'a dyn SaddleProblem),
+    Owned(Box<dyn SaddleProblem + 'a>),
+}
+
+impl<'a> std::ops::Deref for Held<'a> {
+    type Target = dyn SaddleProblem + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Held::Lent(problem) => *problem,
+            Held::Owned(problem) => &**problem,
+        }
+    }
+}
+
+pub(crate) struct Oracles<'a> {
+    pub problem: Held<'a>,
+    pub x_set: &'a dyn Domain,
+    pub y_set: &'a dyn Domain,
+    pub ledger: Ledger,
+    pub account: Account,
+    x: Box<dyn Oracle + 'a>,
+    y: Box<dyn Oracle + 'a>,
+    grad_image: Vec<f64>,
+}
+
+impl<'a> Oracles<'a> {
+    /// Checks once that the problem and its sets fit together.
+    pub fn new(
+        problem: &'a dyn SaddleProblem,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Result<Self> {
+        Oracles::of(Held::Lent(problem), x_set, y_set)
+    }
+
+    /// The same for a problem that may be owned.
+    pub fn of(problem: Held<'a>, x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> Result<Self> {
+        check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
+        check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
+        let grad_image = vec![0.0; problem.image_dim()];
+        Ok(Oracles {
+            problem,
+            x_set,
+            y_set,
+            ledger: Ledger::default(),
+            account: Account::Method,
+            x: x_set.oracle(),
+            y: y_set.oracle(),
+            grad_image,
+        })
+    }
+
+    fn counts(&mut self) -> &mut OracleCounts {
+        match self.account {
+            Account::Method => &mut self.ledger.method,
+            Account::Certificate => &mut self.ledger.certificate,
+        }
+    }
+
+    /// The ledger and what the sets' oracles remember.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("ledger", |archive| self.ledger.state(archive))?;
+        archive.nested("x_set", |archive| self.x.state(archive))?;
+        archive.nested("y_set", |archive| self.y.state(archive))
+    }
+
+    /// A point; what was prepared from its image is prepared anew, which gives the same bits.
+    pub fn point_state(
+        &self,
+        archive: &mut Archive<'_>,
+        name: &'static str,
+        point: &mut PointX,
+    ) -> Result<()> {
+        archive.nested(name, |archive| {
+            archive.numbers("x", &mut point.x)?;
+            archive.numbers("image", &mut point.image)
+        })?;
+        if archive.is_loading() {
+            self.prepare(point);
+        }
+        Ok(())
+    }
+
+    /// Runs `work` on the certificate's account.
+    pub fn certifying<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.account, Account::Certificate);
+        let result = work(self);
+        self.account = before;
+        result
+    }
+
+    /// The user's start point, or the set's centre; checked.
+    pub fn start(&self, block: Block, given: Option<&[f64]>, out: &mut [f64]) -> Result<()> {
+        let set = match block {
+            Block::X => self.x_set,
+            Block::Y => self.y_set,
+        };
+        let Some(given) = given else {
+            set.center(out);
+            return Ok(());
+        };
+        let what = match block {
+            Block::X => "the start point for x",
+            Block::Y => "the start point for y",
+        };
+        check_len(what, set.dim(), given.len())?;
+        check_finite(what, given)?;
+        let violation = set.violation(given);
+        let scale = given.iter().fold(set.diameter(), |m, v| m.max(v.abs()));
+        let allowed = 1e-9 * scale;
+        if violation > allowed {
+            return Err(Error::OutsideSet { block, set: set.describe(), violation, allowed });
+        }
+        out.copy_from_slice(given);
+        Ok(())
+    }
+
+    /// Both start points, the one for `x` with its image.
+    pub fn start_pair(
+        &mut self,
+        x_start: Option<&[f64]>,
+        y_start: Option<&[f64]>,
+    ) -> Result<(PointX, Vec<f64>)> {
+        let mut x = PointX::new(&*self.problem);
+        self.start(Block::X, x_start, &mut x.x)?;
+        let mut y = vec![0.0; self.problem.dim_y()];
+        self.start(Block::Y, y_start, &mut y)?;
+        self.image(&x.x, &mut x.image)?;
+        self.prepare(&mut x);
+        Ok((x, y))
+    }
+
+    pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.image(x, out);
+        self.count_image();
+        check_finite("image of x", out)
+    }
+
+    fn count_image(&mut self) {
+        self.counts().images += 1;
+        self.counts().passes += 1.0;
+    }
+
+    /// Computes the cache of a point from its image.
+    pub fn prepare(&self, point: &mut PointX) {
+        self.problem.prepare(&point.image, &mut point.cache);
+    }
+
+    /// Writes the image of a point piece by piece and computes its cache.
+    pub fn prepare_filled(&self, point: &mut PointX, fill: impl Fn(usize, &mut [f64]) + Sync) {
+        self.problem.prepare_filled(&fill, &mut point.image, &mut point.cache);
+    }
+
+    /// The same for the image `x + t (v - x)`.
+    pub fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
+        self.prepare_filled(point, |start, piece| {
+            let range = start..start + piece.len();
+            between(t, &x[range.clone()], &v[range], piece);
+        });
+    }
+
+    pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
+        let value = self.problem.value(at.seen(), y);
+        self.counts().value += 1;
+        check_finite("value of f", &[value])?;
+        Ok(value)
+    }
+
+    pub fn bend_x(
+        &mut self,
+        from: &PointX,
+        to: &PointX,
+        y: &[f64],
+        slope: f64,
+    ) -> Result<Measured> {
+        let m = self.problem.bend_x(from.seen(), to.seen(), y, slope);
+        self.counts().value += 1;
+        check_finite("bend of f in x", &[m.value, m.rounding])?;
+        Ok(m)
+    }
+
+    pub fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
+        let m = self.problem.change_y(at.seen(), from, to);
+        self.counts().value += 1;
+        check_finite("change of f in y", &[m.value, m.rounding])?;
+        Ok(m)
+    }
+
+    pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        let mut in_image = std::mem::take(&mut self.grad_image);
+        let result = self.both_grads_x(at, y, &mut in_image, out);
+        self.grad_image = in_image;
+        result
+    }
+
+    /// The gradient in the image, and `A^T` of it, which is that in `x`.
+    pub fn both_grads_x(
+        &mut self,
+        at: &PointX,
+        y: &[f64],
+        in_image: &mut [f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.problem.grad_image(at.seen(), y, in_image);
+        self.problem.adjoint(in_image, out);
+        self.count_grad_x();
+        check_finite("grad_x", out)?;
+        check_finite("gradient in the image of x", in_image)
+    }
+
+    /// The gradient in the image and `A g` for `g = A^T` of it, with `g` itself where that is asked for; returns the lengths
+    /// of the two.
+    pub fn seen_grads_x(
+        &mut self,
+        at: &PointX,
+        y: &[f64],
+        in_image: &mut [f64],
+        (g, with_g): (&mut [f64], bool),
+        image: &mut [f64],
+    ) -> Result<[f64; 2]> {
+        self.problem.grad_image(at.seen(), y, in_image);
+        if with_g {
+            self.problem.adjoint(in_image, g);
+            self.problem.image(g, image);
+        } else {
+            self.problem.normal(in_image, g, image);
+        }
+        self.count_grad_x();
+        self.count_image();
+        // what is not finite in g is not in its image either, and what is not finite has no finite length
+        let lengths = [norm(in_image), norm(image)];
+        if !lengths.iter().all(|l| l.is_finite()) {
+            check_finite("gradient in the image of x", in_image)?;
+            check_finite("image of x", image)?;
+        }
+        Ok(lengths)
+    }
+
+    /// `A^T s`, which counts as a gradient.
+    pub fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.adjoint(s, out);
+        self.count_grad_x();
+        check_finite("adjoint product", out)
+    }
+
+    /// Counts a product with `A^T`.
+    pub fn count_grad_x(&mut self) {
+        let components = self.components();
+        let counts = self.counts();
+        counts.grad_x += 1;
+        counts.passes += 1.0;
+        counts.component_grads += components;
+    }
+
+    /// The components of a finite sum; 0 for anything else.
+    fn components(&self) -> u64 {
+        match self.problem.sampled().map(|s| s.population()) {
+            Some(Population::Finite(n)) => n,
+            _ => 0,
+        }
+    }
+
+    pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_y(at.seen(), y, out);
+        let components = self.components();
+        let counts = self.counts();
+        counts.grad_y += 1;
+        counts.component_grads += components;
+        check_finite("grad_y", out)
+    }
+
+    /// The gradient in the image alone: no operator product.
+    pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_image(at.seen(), y, out);
+        if self.problem.has_operator() {
+            self.counts().grad_image += 1;
+        } else {
+            self.count_grad_x();
+        }
+        check_finite("gradient in the image of x", out)
+    }
+
+    pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
+        let gap = self.problem.best_response(at.seen(), out);
+        self.counts().best_response += 1;
+        check_finite("best response in y", out)?;
+        check_finite("accuracy of the best response in y", &[gap])?;
+        Ok(gap.max(0.0))
+    }
+
+    pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        let answer = self.oracle(block).lmo(g, p)?;
+        self.count_lo(block, 1, answer.products);
+        Ok(answer)
+    }
+
+    /// The least value of `<g, .>` over X.
+    pub fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+        let answer = self.x.support(g, scratch)?;
+        self.count_lo(Block::X, 1, answer.products);
+        Ok(answer)
+    }
+
+    /// The best mixture of two minorants over X.
+    pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+        let answer = self.x.mix(task, scratch)?;
+        self.count_lo(Block::X, answer.evaluations, answer.products);
+        Ok(answer)
+    }
+
+    /// Work on X from Gram matrices, where X can do that.
+    pub fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+        self.x.by_gram()
+    }
+
+    /// The prox on X as a product with a small matrix.
+    pub fn prox_factor(
+        &mut self,
+        w: Products<'_>,
+        rounding: f64,
+        beta: f64,
+        factor: &mut Factor,
+    ) -> Result<Option<f64>> {
+        let found = match self.x.by_gram() {
+            Some(set) => set.prox_factor(w, rounding, beta, factor)?,
+            None => None,
+        };
+        self.counts().prox_x += u64::from(found.is_some());
+        Ok(found)
+    }
+
+    /// The least value of `<g, .>` over X from the Gram matrix of `g`: no bound where that cannot tell.
+    pub fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
+        self.count_lo(Block::X, 1, 0);
+        let found = match self.x.by_gram() {
+            Some(set) => set.support_by_gram(g)?,
+            None => None,
+        };
+        Ok(found.unwrap_or(LinearMin::exact(f64::NEG_INFINITY)))
+    }
+
+    /// The best mixture of two minorants over X from Gram matrices: the first alone where they cannot tell.
+    pub fn mix_by_gram(&mut self, goal: &MixGoal, products: [Products<'_>; 3]) -> Result<Mixture> {
+        let found = match self.x.by_gram() {
+            Some(set) => set.mix_by_gram(goal, products)?,
+            None => None,
+        };
+        let answer = found.unwrap_or(Mixture {
+            weight: 0.0,
+            lower: goal.known,
+            confidence: Confidence::Exact,
+            evaluations: 0,
+            products: 0,
+        });
+        self.count_lo(Block::X, answer.evaluations, answer.products);
+        Ok(answer)
+    }
+
+    pub fn has_prox(&self, block: Block) -> bool {
+        match block {
+            Block::X => self.x.has_prox(),
+            Block::Y => self.y.has_prox(),
+        }
+    }
+
+    pub fn prox(
+        &mut self,
+        block: Block,
+        g: &[f64],
+        q: &[f64],
+        beta: f64,
+        out: &mut [f64],
+    ) -> Result<f64> {
+        let gap = self.oracle(block).prox(g, q, beta, out)?;
+        match block {
+            Block::X => self.counts().prox_x += 1,
+            Block::Y => self.counts().prox_y += 1,
+        }
+        Ok(gap)
+    }
+
+    pub fn slide(
+        &mut self,
+        block: Block,
+        task: &SlideTask<'_>,
+        out: &mut [f64],
+    ) -> Result<SlideReport> {
+        let report = self.oracle(block).slide(task, out)?;
+        self.count_lo(block, report.lo_calls, report.products);
+        Ok(report)
+    }
+
+    pub fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
+        let counts = self.counts();
+        match block {
+            Block::X => counts.lo_x += calls,
+            Block::Y => counts.lo_y += calls,
+        }
+        counts.operator_products += products;
+    }
+
+    fn oracle(&mut self, block: Block) -> &mut (dyn Oracle + 'a) {
+        match block {
+            Block::X => &mut *self.x,
+            Block::Y => &mut *self.y,
+        }
+    }
+
+    /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
+    pub fn split_y(
+        &mut self,
+    ) -> (&(dyn SaddleProblem + 'a), &mut (dyn Oracle + 'a), &mut OracleCounts) {
+        let counts = match self.account {
+            Account::Method => &mut self.ledger.method,
+            Account::Certificate => &mut self.ledger.certificate,
+        };
+        (&*self.problem, &mut *self.y, counts)
+    }
+
+    /// The mean of `grad_x` over a batch.
+    pub fn batch_grad_x(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_x(batch, x, y, out);
+        self.count_components(batch.len() as u64);
+        check_finite("grad_x of a batch", out)
+    }
+
+    /// The mean of `grad_y` over a batch.
+    pub fn batch_grad_y(
+        &mut self,
+        batch: &[u64],
+        x: &[f64],
+        y: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        self.sampled()?.batch_grad_y(batch, x, y, out);
+        self.count_components(batch.len() as u64);
+        check_finite("grad_y of a batch", out)
+    }
+
+    /// Counts gradients of single components, and the share of a pass that they are.
+    pub fn count_components(&mut self, components: u64) {
+        let population = self.problem.sampled().map(|s| s.population());
+        let counts = self.counts();
+        counts.component_grads += components;
+        if let Some(Population::Finite(n)) = population {
+            counts.passes += components as f64 / n as f64;
+        }
+    }
+
+    /// The problem as a mean, or an error that says that it is none.
+    pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
+        self.problem.sampled().ok_or_else(|| Error::MissingOracle {
+            set: "the problem".to_owned(),
+            oracle: "batches (`sampled()` is None)",
+            hint: "ask for whole gradients instead",
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! MPCGS: the paper's method as printed, and the certified one, whose conditions are checked while it runs.
+
+mod certified;
+mod coordinates;
+mod gram_space;
+mod hull_search;
+mod lower_bound;
+mod printed;
+mod slope;
+mod y_solve;
+
+pub(super) use certified::INNER_BUDGET;
+pub use certified::{Certified, CertifiedSettings};
+pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub(super) use y_solve::YSolver;

@@ -1,0 +1,327 @@
+//! The inner y-solve: `max over y of f(x, y)` at a fixed `x`, to an accuracy that is certified.
+
+use crate::block::{Cgs, CgsGoal, SmoothFunction};
+use crate::domain::{SlideState, SlideTask};
+use crate::error::{Block, Error, Result, check_finite};
+use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
+use crate::oracles::Oracles;
+use crate::problem::{BlockConstants, PointX, SaddleProblem, Seen};
+use crate::solver::Inner;
+use crate::state::Archive;
+
+/// How `y` is found.
+enum Way {
+    /// The problem's own exact best response.
+    BestResponse,
+    /// Accelerated proximal gradient steps with backtracking; needs no constants.
+    ProxGradient,
+    /// CGS: projection-free; needs `Lyy` and `mu`.
+    Cgs { cgs: Cgs, mu: f64 },
+}
+
+/// What came out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    /// A bound of `max_y f(x, .) - f(x, y)`.
+    pub gap: f64,
+    pub state: SlideState,
+}
+
+pub(crate) struct YSolver {
+    way: Way,
+    /// Best responses taken; every power of two of them is verified.
+    responses: u64,
+    budget: u64,
+    /// The curvature that [`Way::ProxGradient`] last found right; kept from call to call.
+    beta: f64,
+    gradient: Vec<f64>,
+    ahead: Vec<f64>,
+    next: Vec<f64>,
+    vertex: Vec<f64>,
+}
+
+/// Proximal gradient steps at the most; a strongly concave problem needs far fewer.
+const PROX_STEPS: u64 = 100_000;
+/// Rounds of CGS, each to an eighth of the last accuracy, before giving up on the bound.
+const CGS_ATTEMPTS: u32 = 12;
+
+impl YSolver {
+    /// # Errors
+    /// `Exact` without a best response or a prox; CGS without `Lyy` and `mu`.
+    pub fn new(oracles: &Oracles<'_>, inner: Inner, budget: u64) -> Result<Self> {
+        let exact = if oracles.problem.has_best_response() {
+            Some(Way::BestResponse)
+        } else if oracles.has_prox(Block::Y) {
+            Some(Way::ProxGradient)
+        } else {
+            None
+        };
+        let way = match (inner, exact) {
+            (Inner::Exact | Inner::Auto, Some(way)) => way,
+            (Inner::Exact, None) => {
+                return Err(Error::MissingOracle {
+                    set: oracles.y_set.describe(),
+                    oracle: "exact prox (and the problem has no best response)",
+                    hint: "use the inner solve `Slide` for y",
+                });
+            }
+            (Inner::Slide, _) | (Inner::Auto, None) => {
+                let constants = BlockConstants::of(&*oracles.problem)?;
+                let who = "the inner y-solve by sliding";
+                let (l, mu) = (constants.need_lyy(who)?, constants.need_mu(who)?);
+                Way::Cgs { cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu), mu }
+            }
+        };
+        let zeros = vec![0.0; oracles.problem.dim_y()];
+        Ok(YSolver {
+            way,
+            responses: 0,
+            budget,
+            beta: 0.0,
+            gradient: zeros.clone(),
+            ahead: zeros.clone(),
+            next: zeros.clone(),
+            vertex: zeros,
+        })
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.count("responses", &mut self.responses)?;
+        archive.number("beta", &mut self.beta)
+    }
+
+    /// Improves `y` until `max_y f(x, .) - f(x, y)` is certified to be at most `accuracy`, or rounding or
+    /// the budget ends it.
+    pub fn respond(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        accuracy: f64,
+        y: &mut [f64],
+    ) -> Result<Response> {
+        match self.way {
+            Way::BestResponse => {
+                let gap = oracles.best_response(at, y)?;
+                self.responses += 1;
+                if self.responses.is_power_of_two() {
+                    self.verify(oracles, at, y, gap)?;
+                }
+                Ok(Response { gap, state: SlideState::Reached })
+            }
+            Way::ProxGradient => self.prox_gradient(oracles, at, accuracy, y),
+            Way::Cgs { .. } => self.certified_cgs(oracles, at, accuracy, y),
+        }
+    }
+
+    /// Looks whether the problem's own best response is one: in the set, and with no slope left but what the
+    /// problem admits to (where `f` is all but flat, rounding is all there is).
+    fn verify(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        y: &[f64],
+        admitted: f64,
+    ) -> Result<()> {
+        let wrong =
+            |why: String| Err(Error::Numerical { what: "the problem's best response", why });
+        let violation = oracles.y_set.violation(y);
+        if violation > 1e-6 * oracles.y_set.diameter() {
+            return wrong(format!("it lies outside {} by {violation:e}", oracles.y_set.describe()));
+        }
+        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
+        let value = oracles.certifying(|o| o.value(at, y))?;
+        let slope = norm(&self.gradient) * oracles.y_set.diameter();
+        if gap > admitted.max(1e-6 * (value.abs() + slope)) {
+            return wrong(format!(
+                "f(x, .) has still a slope of up to {gap:e} from it, so it is not the maximiser (value {value:e})"
+            ));
+        }
+        Ok(())
+    }
+
+    /// CGS as printed: to an accuracy that rests on its theorem.
+    pub fn printed_cgs(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        accuracy: f64,
+        y: &mut [f64],
+    ) -> Result<Response> {
+        match self.way {
+            Way::Cgs { .. } => self.cgs(oracles, at, accuracy, None, self.budget, y),
+            _ => self.respond(oracles, at, accuracy, y),
+        }
+    }
+
+    fn cgs(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        accuracy: f64,
+        delta_0: Option<f64>,
+        budget: u64,
+        y: &mut [f64],
+    ) -> Result<Response> {
+        let Way::Cgs { cgs, .. } = &mut self.way else {
+            return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
+        };
+        let (problem, oracle, counts) = oracles.split_y();
+        let mut negated = Negated { problem, at: at.seen() };
+        let goal = CgsGoal { accuracy, delta_0, budget };
+        let report = cgs.minimise(&mut negated, oracle, goal, y)?;
+        counts.grad_y += report.gradients;
+        counts.lo_y += report.lo_calls;
+        counts.operator_products += report.products;
+        Ok(Response { gap: report.guarantee, state: report.state })
+    }
+
+    /// CGS until the bound from strong concavity is below `accuracy`:
+    ///
+    /// `max_y f(x, y) - f(x, ŷ) <= max_y <grad_y f(x, ŷ), y - ŷ> - mu/2 |y - ŷ|^2`,
+    ///
+    /// whose right side one slide bounds. It is of second order in the distance to the maximiser,
+    /// where the FW-gap is of first order.
+    fn certified_cgs(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        accuracy: f64,
+        y: &mut [f64],
+    ) -> Result<Response> {
+        let Way::Cgs { ref cgs, mu } = self.way else {
+            return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
+        };
+        let kappa = cgs.smoothness / mu;
+        let mut target = accuracy / (4.0 * kappa);
+        let spent_before = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y;
+        let mut best = f64::INFINITY;
+        for attempt in 0.. {
+            oracles.grad_y(at, y, &mut self.gradient)?;
+            self.gradient.iter_mut().for_each(|g| *g = -*g);
+            let spent = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y - spent_before;
+            let budget = self.budget.saturating_sub(spent);
+            let task = SlideTask { r: &self.gradient, q: y, beta: mu, eta: accuracy / 4.0, budget };
+            let slide = oracles.slide(Block::Y, &task, &mut self.next)?;
+            let (slope, square) = dot_difference(&self.gradient, &self.next, y);
+            let gap = slide.gap - (slope + 0.5 * mu * square);
+            let gap =
+                if slide.state == SlideState::OutOfBudget { f64::INFINITY } else { gap.max(0.0) };
+            let stuck = attempt > 0 && gap > 0.5 * best;
+            best = best.min(gap);
+            let state = if gap <= accuracy {
+                SlideState::Reached
+            } else if slide.state == SlideState::OutOfBudget {
+                SlideState::OutOfBudget
+            } else if stuck || attempt == CGS_ATTEMPTS {
+                SlideState::RoundingFloor
+            } else {
+                let left = budget.saturating_sub(slide.lo_calls);
+                let response = self.cgs(oracles, at, target, Some(gap), left, y)?;
+                if response.state == SlideState::OutOfBudget {
+                    return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
+                }
+                target /= 8.0;
+                continue;
+            };
+            return Ok(Response { gap, state });
+        }
+        Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget })
+    }
+
+    /// Accelerated proximal gradient ascent with backtracking and restarts; the stopping test is the
+    /// FW-gap in `y`, one linear minimisation.
+    fn prox_gradient(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        accuracy: f64,
+        y: &mut [f64],
+    ) -> Result<Response> {
+        let mut gap = self.fw_gap_y(oracles, at, y)?;
+        if gap <= accuracy {
+            return Ok(Response { gap, state: SlideState::Reached });
+        }
+        if self.beta == 0.0 {
+            self.beta = self.first_curvature(oracles, at, y)?;
+        }
+        self.ahead.copy_from_slice(y);
+        let mut momentum = 1.0f64;
+        let mut best = gap;
+        let mut since_best = 0;
+        for _ in 0..PROX_STEPS {
+            oracles.grad_y(at, &self.ahead, &mut self.gradient)?;
+            self.gradient.iter_mut().for_each(|g| *g = -*g);
+            loop {
+                oracles.prox(Block::Y, &self.gradient, &self.ahead, self.beta, &mut self.next)?;
+                let (slope, square) = dot_difference(&self.gradient, &self.next, &self.ahead);
+                let change = oracles.change_y(at, &self.ahead, &self.next)?;
+                let bend = -change.value - slope;
+                let rounding = change.rounding + 4.0 * f64::EPSILON * slope.abs();
+                // a slack of 1e-8 keeps rounding from raising a curvature that is right
+                if bend <= 0.5 * (1.0 + 1e-8) * self.beta * square + rounding || square == 0.0 {
+                    break;
+                }
+                self.beta = (2.0 * bend / square).max(1.1 * self.beta);
+            }
+            // restart when the momentum points uphill
+            let uphill: f64 =
+                (0..y.len()).map(|i| (self.ahead[i] - self.next[i]) * (self.next[i] - y[i])).sum();
+            momentum = if uphill > 0.0 { 1.0 } else { momentum };
+            let following = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
+            let push = (momentum - 1.0) / following;
+            combine(1.0 + push, &self.next, -push, y, &mut self.ahead);
+            momentum = following;
+            y.copy_from_slice(&self.next);
+            gap = self.fw_gap_y(oracles, at, y)?;
+            if gap <= accuracy {
+                return Ok(Response { gap, state: SlideState::Reached });
+            }
+            since_best = if gap < 0.9 * best { 0 } else { since_best + 1 };
+            best = best.min(gap);
+            if since_best > 60 {
+                return Ok(Response { gap, state: SlideState::RoundingFloor });
+            }
+        }
+        Ok(Response { gap, state: SlideState::RoundingFloor })
+    }
+
+    fn fw_gap_y(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<f64> {
+        oracles.grad_y(at, y, &mut self.gradient)?;
+        self.gradient.iter_mut().for_each(|g| *g = -*g);
+        let minimum = oracles.lmo(Block::Y, &self.gradient, &mut self.vertex)?;
+        Ok((dot(&self.gradient, y) - minimum.lower).max(0.0))
+    }
+
+    /// The curvature between `y` and the vertex that the last linear minimisation found.
+    fn first_curvature(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        y: &[f64],
+    ) -> Result<f64> {
+        let slope = dot_difference(&self.gradient, &self.vertex, y).0;
+        let bend = -oracles.change_y(at, y, &self.vertex)?.value - slope;
+        let square = distance_squared(&self.vertex, y);
+        let beta = 2.0 * bend / square;
+        if beta.is_finite() && beta > 0.0 {
+            Ok(beta)
+        } else {
+            // not strongly concave along this line as far as rounding lets one see
+            Ok((slope.abs() / square).max(f64::MIN_POSITIVE))
+        }
+    }
+}
+
+/// `-f(x, .)` for CGS.
+struct Negated<'a> {
+    problem: &'a dyn SaddleProblem,
+    at: Seen<'a>,
+}
+
+impl SmoothFunction for Negated<'_> {
+    fn gradient(&mut self, w: &[f64], out: &mut [f64]) -> Result<()> {
+        self.problem.grad_y(self.at, w, out);
+        out.iter_mut().for_each(|g| *g = -*g);
+        check_finite("grad_y", out)
+    }
+}
