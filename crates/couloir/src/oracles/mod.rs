@@ -10,7 +10,7 @@ use crate::domain::{
     SlideReport, SlideTask,
 };
 use crate::error::{Block, Error, Result, check_finite, check_len};
-use crate::linalg::{between, norm};
+use crate::linalg::between;
 use crate::problem::{Measured, PointX, SaddleProblem, Sampled};
 use crate::random::Population;
 use crate::state::Archive;
@@ -257,7 +257,8 @@ impl<'a> Oracles<'a> {
         self.count_grad_x();
         self.count_image();
         // what is not finite in g is not in its image either, and what is not finite has no finite length
-        let lengths = [norm(in_image), norm(image)];
+        let space = self.problem.image_space();
+        let lengths = [space.norm(in_image), space.norm(image)];
         if !lengths.iter().all(|l| l.is_finite()) {
             check_finite("gradient in the image of x", in_image)?;
             check_finite("image of x", image)?;

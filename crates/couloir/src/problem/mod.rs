@@ -9,6 +9,7 @@
 mod check;
 mod closures;
 mod constants;
+mod image_space;
 mod point;
 mod quadratic;
 mod sampled;
@@ -17,6 +18,7 @@ pub use crate::random::Population;
 pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
 pub use constants::BlockConstants;
+pub use image_space::{ImageSpace, LocalImages};
 pub(crate) use point::{Imaged, PointX};
 pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
 pub use sampled::{BatchProblem, Sampled};
@@ -94,6 +96,11 @@ pub trait SaddleProblem: Send + Sync {
     /// A claim that does not hold is an error in the first iteration.
     fn columns(&self) -> Option<usize> {
         None
+    }
+
+    /// Inner products of images: plain sums, unless this process holds only a part of every image.
+    fn image_space(&self) -> &dyn ImageSpace {
+        &LocalImages
     }
 
     /// The length of what [`prepare`](SaddleProblem::prepare) writes.

@@ -6,9 +6,9 @@ use super::y_solve::YSolver;
 use crate::domain::SlideState;
 use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
-use crate::linalg::{combine_many, combine_piece, gram_of_differences, slopes_of_differences};
+use crate::linalg::combine_piece;
 use crate::oracles::Oracles;
-use crate::problem::{Imaged, PointX};
+use crate::problem::PointX;
 use crate::state::Archive;
 
 /// Evaluations of `max_y f` that one search may spend.
@@ -26,12 +26,9 @@ const RIDGE: f64 = 1e-10;
 
 /// The search, and when it pays.
 pub(super) struct HullSearch {
-    /// The `v`'s before `v_{k-1}`, newest last.
-    history: Vec<Imaged>,
-    filled: usize,
     /// Whether there has been an iteration: before, `v_{k-1}` is `x_{k-1}`.
     started: bool,
-    /// Weights of `[x_{k-1}, v_k, v_{k-1}, history...]`.
+    /// Weights of `[x_{k-1}, v_k, v_{k-1}, earlier v's...]`.
     weights: Vec<f64>,
     trial: Vec<f64>,
     slope: Vec<f64>,
@@ -44,13 +41,18 @@ pub(super) struct HullSearch {
     waited: u64,
 }
 
+/// The point to improve on: its image and cache, the response to it, and the upper bound that comes with that.
+pub(super) struct Candidate<'a> {
+    pub x: &'a mut PointX,
+    pub y_hat: &'a mut [f64],
+    pub upper: f64,
+}
+
 impl HullSearch {
     /// A search over hulls of at most `points` points (3 to 16).
     pub fn new(points: usize, like: &PointX, dim_y: usize) -> Self {
         let m = points.min(MOST_POINTS);
         HullSearch {
-            history: (3..m).map(|_| Imaged::room_for(like)).collect(),
-            filled: 0,
             started: false,
             weights: vec![0.0; m],
             trial: vec![0.0; m],
@@ -64,26 +66,8 @@ impl HullSearch {
         }
     }
 
-    /// Forms the images anew for another problem, at a point of it.
-    pub fn move_to(&mut self, oracles: &mut Oracles<'_>, like: &PointX) -> Result<()> {
-        self.make_room(like);
-        self.renew_images(oracles)
-    }
-
-    /// Forms the images anew.
-    pub fn renew_images(&mut self, oracles: &mut Oracles<'_>) -> Result<()> {
-        let unused = self.history.len() - self.filled;
-        for entry in &mut self.history[unused..] {
-            oracles.image(&entry.x, &mut entry.image)?;
-        }
-        Ok(())
-    }
-
     /// Makes room for images of another length.
     pub fn make_room(&mut self, like: &PointX) {
-        for entry in &mut self.history {
-            entry.image.resize(like.image.len(), 0.0);
-        }
         self.point = like.room_for_image();
         self.grad_image.resize(like.image.len(), 0.0);
     }
@@ -91,44 +75,13 @@ impl HullSearch {
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.flag("started", &mut self.started)?;
         archive.count("wait", &mut self.wait)?;
-        archive.count("waited", &mut self.waited)?;
-        let mut filled = self.filled as u64;
-        archive.count("filled", &mut filled)?;
-        self.filled = filled.min(self.history.len() as u64) as usize;
-        let unused = self.history.len() - self.filled;
-        for entry in &mut self.history[unused..] {
-            archive.nested("history", |archive| entry.state(archive))?;
-        }
-        Ok(())
+        archive.count("waited", &mut self.waited)
     }
 
-    /// Takes `v_{k-1}` into the history and hands back the buffer of the oldest entry.
-    pub fn push(&mut self, v: Imaged) -> Imaged {
+    /// Hears that an iteration is over.
+    pub fn advance(&mut self) {
         self.waited += 1;
         self.started = true;
-        if self.history.is_empty() {
-            return v;
-        }
-        self.history.rotate_left(1);
-        let last = self.history.len() - 1;
-        self.filled = (self.filled + 1).min(self.history.len());
-        std::mem::replace(&mut self.history[last], v)
-    }
-
-    /// The entries in use.
-    fn recent(&self) -> &[Imaged] {
-        &self.history[self.history.len() - self.filled..]
-    }
-
-    /// The `v`'s before `v_{k-1}` that are in use, without their images.
-    pub fn vectors(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
-        let unused = self.history.len() - self.filled;
-        self.history[unused..].iter_mut().map(|entry| &mut entry.x)
-    }
-
-    /// All of them, and the room for more.
-    pub fn room(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
-        self.history.iter_mut().map(|entry| &mut entry.x)
     }
 
     /// Whether it is time for a search.
@@ -136,32 +89,34 @@ impl HullSearch {
         self.started && self.waited > self.wait
     }
 
-    /// Searches from `x_k = (1 - gamma) x_{k-1} + gamma v_k`, given in `x_k` with its response `y_hat` and upper
-    /// bound. Where it finds better, `x_k` (image and cache) and `y_hat` are replaced and the new upper
-    /// bound is returned; [`apply`](HullSearch::apply) then forms the vector.
-    #[allow(clippy::too_many_arguments)]
+    /// The weights found.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Searches from `x_k = (1 - gamma) x_{k-1} + gamma v_k` among the combinations of points with these images: `x_{k-1}`,
+    /// `v_k`, and others. Where it finds better, the candidate (image, cache and response) is replaced and the new upper
+    /// bound is returned; [`weights`](HullSearch::weights) are then those of the better point.
     pub fn search(
         &mut self,
         oracles: &mut Oracles<'_>,
         y_solver: &mut YSolver,
-        x_old: &PointX,
-        vs: [&Imaged; 2],
+        images: &[&[f64]],
         gamma: f64,
-        x_k: &mut PointX,
-        y_hat: &mut [f64],
-        upper: f64,
+        candidate: Candidate<'_>,
         gap: f64,
     ) -> Result<Option<f64>> {
-        let m = 3 + self.filled;
+        let m = images.len();
+        let Candidate { x: x_k, y_hat, upper } = candidate;
         self.weights.fill(0.0);
         self.weights[0] = 1.0 - gamma;
         self.weights[1] = gamma;
-        self.fill_gram(m, x_old, vs);
+        self.fill_gram(oracles, images);
         let mut best = upper;
         let mut improved = false;
         // the scale of the quadratic model: f's curvature in the image, found by backtracking
         oracles.grad_image(x_k, y_hat, &mut self.grad_image)?;
-        self.fill_slope(m, x_old, vs);
+        self.fill_slope(oracles, images);
         let mut beta = 0.0;
         for _ in 0..EVALUATIONS {
             if beta == 0.0 {
@@ -182,7 +137,9 @@ impl HullSearch {
             if -predicted <= STEP_WORTH * WORTH * gap / (1 + self.wait) as f64 {
                 break;
             }
-            self.form(oracles, m, x_old, vs);
+            oracles.prepare_filled(&mut self.point, |start, piece| {
+                combine_piece(&self.trial[..m], images, start, piece);
+            });
             self.response.copy_from_slice(y_hat);
             let accuracy = 1e-3 * WORTH * gap;
             let answer = y_solver.respond(oracles, &self.point, accuracy, &mut self.response)?;
@@ -202,7 +159,7 @@ impl HullSearch {
                 y_hat.copy_from_slice(&self.response);
                 self.weights[..m].copy_from_slice(&self.trial[..m]);
                 oracles.grad_image(x_k, y_hat, &mut self.grad_image)?;
-                self.fill_slope(m, x_old, vs);
+                self.fill_slope(oracles, images);
                 beta = curvature;
             } else {
                 beta = curvature.max(2.0 * beta);
@@ -217,36 +174,16 @@ impl HullSearch {
         Ok(improved.then_some(best))
     }
 
-    /// `x = sum_j w_j p_j` with the weights found, in place of `x_{k-1}`.
-    pub fn apply(&self, x: &mut [f64], vs: [&[f64]; 2]) {
-        let mut points: [&[f64]; MOST_POINTS] = [vs[0]; MOST_POINTS];
-        points[1] = vs[1];
-        for (point, entry) in points[2..].iter_mut().zip(self.recent()) {
-            *point = &entry.x;
-        }
-        let others = 2 + self.filled;
-        combine_many(self.weights[0], &self.weights[1..=others], &points[..others], x);
-    }
-
-    /// The images of all points.
-    fn images<'b>(&'b self, x_old: &'b PointX, vs: [&'b Imaged; 2]) -> [&'b [f64]; MOST_POINTS] {
-        let mut images: [&[f64]; MOST_POINTS] = [&x_old.image; MOST_POINTS];
-        images[1] = &vs[0].image;
-        images[2] = &vs[1].image;
-        for (image, entry) in images[3..].iter_mut().zip(self.recent()) {
-            *image = &entry.image;
-        }
-        images
-    }
-
     /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
-    fn fill_gram(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
-        let images = self.images(x_old, vs);
-        let gram = gram_of_differences(&images[1..m], &x_old.image);
+    fn fill_gram(&mut self, oracles: &Oracles<'_>, images: &[&[f64]]) {
+        let (m, others) = (images.len(), images.len() - 1);
+        let mut products = [0.0; MOST_POINTS * MOST_POINTS];
+        let products = &mut products[..others * others];
+        oracles.problem.image_space().gram(&images[1..], images[0], products);
         let mut largest: f64 = 0.0;
         for i in 0..m {
             for j in 0..=i {
-                let value = if j == 0 { 0.0 } else { gram[i - 1][j - 1] };
+                let value = if j == 0 { 0.0 } else { products[(i - 1) * others + j - 1] };
                 self.gram[i * m + j] = value;
                 self.gram[j * m + i] = value;
             }
@@ -257,21 +194,10 @@ impl HullSearch {
         }
     }
 
-    fn fill_slope(&mut self, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
-        let images = self.images(x_old, vs);
-        let slopes = slopes_of_differences(&self.grad_image, &images[1..m], &x_old.image);
-        self.slope[0] = 0.0;
-        self.slope[1..m].copy_from_slice(&slopes[..m - 1]);
-    }
-
-    /// The image and the cache of the trial point.
-    fn form(&mut self, oracles: &Oracles<'_>, m: usize, x_old: &PointX, vs: [&Imaged; 2]) {
-        let mut point = std::mem::take(&mut self.point);
-        let images = self.images(x_old, vs);
-        oracles.prepare_filled(&mut point, |start, piece| {
-            combine_piece(&self.trial[..m], &images[..m], start, piece);
-        });
-        self.point = point;
+    fn fill_slope(&mut self, oracles: &Oracles<'_>, images: &[&[f64]]) {
+        let (g, out) = (&self.grad_image, &mut self.slope[..images.len()]);
+        out[0] = 0.0;
+        oracles.problem.image_space().slopes(g, &images[1..], images[0], &mut out[1..]);
     }
 
     /// `|sum_j (trial_j - weights_j) p_j|^2`.

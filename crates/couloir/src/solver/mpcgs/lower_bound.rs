@@ -6,7 +6,7 @@
 //! fixed weights and forgets early minorants slowly; here each new minorant is mixed in with
 //! the weight that is best for it.
 
-use super::slope::{Gradient, Slope};
+use super::points::{Gradient, Slope};
 use crate::domain::{Confidence, MixGoal, Mixture};
 use crate::error::Result;
 use crate::linalg::step_toward;

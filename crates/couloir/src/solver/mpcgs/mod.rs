@@ -1,12 +1,10 @@
 //! MPCGS: the paper's method as printed, and the certified one, whose conditions are checked while it runs.
 
 mod certified;
-mod coordinates;
-mod gram_space;
 mod hull_search;
 mod lower_bound;
+mod points;
 mod printed;
-mod slope;
 mod y_solve;
 
 pub(super) use certified::INNER_BUDGET;

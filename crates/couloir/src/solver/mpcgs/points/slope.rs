@@ -9,7 +9,7 @@ use crate::state::Archive;
 
 /// A gradient that is to be mixed in.
 #[derive(Clone, Copy)]
-pub(super) enum Gradient<'a> {
+pub(in crate::solver::mpcgs) enum Gradient<'a> {
     /// The vector itself.
     Vector(&'a [f64]),
     /// As it is seen in the image.
@@ -19,7 +19,7 @@ pub(super) enum Gradient<'a> {
 /// `g = A^T weights`, with `A g` and `g^T g`: enough for all that is done with slopes, as the products with another
 /// slope `A^T u` are `u^T A g`.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(in crate::solver::mpcgs) struct Seen<'a> {
     pub weights: &'a [f64],
     pub image: &'a [f64],
     /// `|weights|` and `|image|`.
@@ -29,7 +29,7 @@ pub(super) struct Seen<'a> {
 }
 
 /// A mixture of gradients.
-pub(super) struct Slope {
+pub(in crate::solver::mpcgs) struct Slope {
     /// The slope itself, or the weights that it is the adjoint product of.
     numbers: Vec<f64>,
     is_seen: bool,
@@ -120,19 +120,20 @@ impl Slope {
     }
 
     /// Moves towards a gradient by this weight.
-    pub fn step(&mut self, weight: f64, g: Gradient<'_>) {
+    pub fn step(&mut self, oracles: &Oracles<'_>, weight: f64, g: Gradient<'_>) {
         match g {
             Gradient::Vector(g) => step_toward(weight, g, &mut self.numbers),
             Gradient::Seen(g) => {
-                let cross_error = self.meet(g);
+                let cross_error = self.meet(oracles, g);
                 self.step_known(weight, g, cross_error);
             }
         }
     }
 
     /// The products with a gradient; returns a bound of their error.
-    fn meet(&mut self, g: Seen<'_>) -> f64 {
-        g.images.cross(&self.numbers, g.image, &mut self.cross);
+    fn meet(&mut self, oracles: &Oracles<'_>, g: Seen<'_>) -> f64 {
+        let space = oracles.problem.image_space();
+        space.cross(g.images.short(), &self.numbers, g.image, &mut self.cross);
         g.images.rounding() * self.length * g.lengths[1]
     }
 
@@ -169,7 +170,7 @@ impl Slope {
                 Ok(mixture)
             }
             Gradient::Seen(g) => {
-                let cross_error = self.meet(g);
+                let cross_error = self.meet(oracles, g);
                 let mixture = oracles.mix_by_gram(&goal, self.products(g, cross_error))?;
                 if mixture.weight > 0.0 {
                     self.step_known(mixture.weight, g, cross_error);

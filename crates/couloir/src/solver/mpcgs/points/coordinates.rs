@@ -18,7 +18,7 @@ use crate::linalg::spectral::{Thin, product};
 use crate::problem::SaddleProblem;
 use crate::state::Archive;
 
-pub(super) struct Points {
+pub(super) struct Coordinates {
     h: usize,
     vectors: Thin,
     images: Thin,
@@ -27,11 +27,11 @@ pub(super) struct Points {
     bases: Vec<Vec<f64>>,
 }
 
-impl Points {
+impl Coordinates {
     /// Points with this shape of vectors and images, with rows of length `h`.
     pub fn new(h: usize, vectors: Thin, images: Thin) -> Self {
         let by_weights = images.long() < vectors.long();
-        Points { h, vectors, images, by_weights, bases: Vec::new() }
+        Coordinates { h, vectors, images, by_weights, bases: Vec::new() }
     }
 
     /// Whether coordinates are others than the vector.
@@ -156,7 +156,7 @@ mod tests {
             let settings = RobustSettings::default().layout(Layout::FeatureMajor);
             let problem = RobustMulticlass::new(rows, labels, h, settings).expect("a problem");
             let shapes = (Thin::new(d, h), Thin::new(n, h));
-            let mut points = Points::new(h, shapes.0, shapes.1);
+            let mut points = Coordinates::new(h, shapes.0, shapes.1);
             assert_eq!(points.are_by_weights(), by_weights);
             // two that are the same, one that is another, and zero
             let first = random(d * h);

@@ -1,0 +1,124 @@
+//! Points as vectors: every trial is a prox or a slide, and its image a product with the operator.
+
+use super::{Attempt, Gradient, GradientRoom, InnerGoal, InnerSolve, Representation, Trial};
+use crate::domain::{SlideState, SlideTask};
+use crate::error::{Block, Result};
+use crate::linalg::{dot_difference, norm};
+use crate::oracles::Oracles;
+use crate::problem::{Imaged, PointX, SaddleProblem};
+use crate::run::Step;
+use crate::state::Archive;
+
+/// Linear minimisations that a slide may spend on more accuracy than the bound asks for.
+const POLISH_BUDGET: u64 = 200_000;
+
+pub(super) struct Vectors {
+    dim: usize,
+    inner: InnerSolve,
+}
+
+impl Vectors {
+    pub fn new(dim: usize, inner: InnerSolve) -> Self {
+        Vectors { dim, inner }
+    }
+
+    /// Solves the inner problem with condition (b) at `goal`; returns the gap reached.
+    fn solve(
+        &self,
+        oracles: &mut Oracles<'_>,
+        (g, v, alpha): (&[f64], &[f64], f64),
+        goal: InnerGoal,
+        out: &mut [f64],
+    ) -> Result<std::result::Result<f64, Step>> {
+        if self.inner.exact {
+            return Ok(Ok(oracles.prox(Block::X, g, v, alpha, out)?));
+        }
+        let eta = goal.needed.min(goal.wanted);
+        let budget = self.inner.budget.min(POLISH_BUDGET);
+        let task = SlideTask { r: g, q: v, beta: alpha, eta, budget };
+        let mut slide = oracles.slide(Block::X, &task, out)?;
+        if slide.state == SlideState::OutOfBudget && !(slide.gap <= goal.needed) {
+            let task = SlideTask { eta: goal.needed, budget: self.inner.budget, ..task };
+            slide = oracles.slide(Block::X, &task, out)?;
+            if slide.state == SlideState::OutOfBudget {
+                return Ok(Err(Step::InnerBudget(Block::X)));
+            }
+        }
+        Ok(Ok(slide.gap))
+    }
+}
+
+impl Representation for Vectors {
+    fn carries_images(&self) -> bool {
+        false
+    }
+
+    fn coordinates(&self) -> usize {
+        self.dim
+    }
+
+    fn form(&self, _problem: &dyn SaddleProblem, _coordinates: &[f64]) -> Option<Vec<f64>> {
+        None
+    }
+
+    fn take_gradient(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        at: &PointX,
+        y: &[f64],
+        room: &mut GradientRoom,
+    ) -> Result<bool> {
+        oracles.both_grads_x(at, y, &mut room.in_image, &mut room.vector)?;
+        Ok(true)
+    }
+
+    fn gradient<'b>(&'b self, room: &'b GradientRoom) -> Gradient<'b> {
+        Gradient::Vector(&room.vector)
+    }
+
+    fn gradient_length(&self, room: &GradientRoom) -> f64 {
+        norm(&room.vector)
+    }
+
+    fn aim(&mut self, _oracles: &Oracles<'_>, _v: &Imaged, _room: &GradientRoom) {}
+
+    fn try_step(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        v: &Imaged,
+        alpha: f64,
+        goal: InnerGoal,
+        room: &GradientRoom,
+        trial: &mut Imaged,
+    ) -> Result<Attempt> {
+        let zeta = match self.solve(oracles, (&room.vector, &v.x, alpha), goal, &mut trial.x)? {
+            Ok(zeta) => zeta,
+            Err(step) => return Ok(Attempt::Ended(step)),
+        };
+        oracles.image(&trial.x, &mut trial.image)?;
+        let (slope, square) = dot_difference(&room.vector, &trial.x, &v.x);
+        Ok(Attempt::Found(Trial { zeta, slope, square }))
+    }
+
+    fn take_trial(
+        &mut self,
+        _oracles: &mut Oracles<'_>,
+        _v: &Imaged,
+        _room: &mut GradientRoom,
+        _trial: &mut Imaged,
+    ) -> Result<f64> {
+        Ok(0.0)
+    }
+
+    fn rounding(&self) -> f64 {
+        0.0
+    }
+
+    fn is_worn(&self) -> bool {
+        false
+    }
+
+    fn state(&mut self, _archive: &mut Archive<'_>, _most_points: usize) -> Result<()> {
+        Ok(())
+    }
+}
