@@ -602,5 +602,4 @@ impl Algorithm for Certified<'_> {
 }
 
 #[cfg(test)]
-#[path = "certified_tests.rs"]
 mod tests;

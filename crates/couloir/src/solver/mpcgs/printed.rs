@@ -195,30 +195,28 @@ impl<'a> Printed<'a> {
     pub fn constants(&self) -> PrintedConstants {
         self.constants
     }
-}
 
-impl Algorithm for Printed<'_> {
-    fn name(&self) -> &'static str {
-        "mpcgs"
-    }
-
-    fn step(&mut self) -> Result<Step> {
-        let k = self.k + 1;
+    /// Prox-step(f, x_0, y_0, z, v_0, gamma, alpha, zeta, eps), Algorithm 4:
+    ///
+    /// ```text
+    /// for r = 1, ..., R
+    ///     y_r = CGS(-f(x_{r-1}, .), y_0, L, mu, eps_cgs)
+    ///     v_r = CndG(grad_x f(z, y_r), v_0, alpha, zeta)
+    ///     x_r = (1 - gamma) x_0 + gamma v_r
+    /// return (x_R, y_R, v_R)
+    /// ```
+    ///
+    /// The result is in `x_r`, `y_r` and `v_r`; where an inner solve used up its budget, that is returned.
+    fn prox_step(&mut self, k: u64) -> Result<Option<Step>> {
         let c = self.constants;
         let (gamma, alpha, zeta, eps_cgs) = (c.gamma(k), c.alpha(k), c.zeta(k), c.eps_cgs(k));
-
-        // z_k = (1 - gamma_k) x_{k-1} + gamma_k v_{k-1}
-        between(gamma, &self.x.image, &self.v.image, &mut self.z.image);
-        self.oracles.prepare(&mut self.z);
-
-        // Prox-step(f, x_{k-1}, y_{k-1}, z_k, v_{k-1}, gamma_k, alpha_k, zeta_k, eps_k)
         self.x_r.copy_from(&self.x);
         for _ in 1..=c.rounds(k) {
             self.y_r.copy_from_slice(&self.y);
             let response =
                 self.y_solver.printed_cgs(&mut self.oracles, &self.x_r, eps_cgs, &mut self.y_r)?;
             if response.state == SlideState::OutOfBudget {
-                return Ok(Step::InnerBudget(Block::Y));
+                return Ok(Some(Step::InnerBudget(Block::Y)));
             }
             self.oracles.grad_x(&self.z, &self.y_r, &mut self.gradient)?;
             if self.exact_x {
@@ -233,13 +231,34 @@ impl Algorithm for Printed<'_> {
                 };
                 let slide = self.oracles.slide(Block::X, &task, &mut self.v_r.x)?;
                 if slide.state == SlideState::OutOfBudget {
-                    return Ok(Step::InnerBudget(Block::X));
+                    return Ok(Some(Step::InnerBudget(Block::X)));
                 }
             }
             self.oracles.image(&self.v_r.x, &mut self.v_r.image)?;
             between(gamma, &self.x.x, &self.v_r.x, &mut self.x_r.x);
             between(gamma, &self.x.image, &self.v_r.image, &mut self.x_r.image);
             self.oracles.prepare(&mut self.x_r);
+        }
+        Ok(None)
+    }
+}
+
+impl Algorithm for Printed<'_> {
+    fn name(&self) -> &'static str {
+        "mpcgs"
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        let k = self.k + 1;
+        let gamma = self.constants.gamma(k);
+
+        // z_k = (1 - gamma_k) x_{k-1} + gamma_k v_{k-1}
+        between(gamma, &self.x.image, &self.v.image, &mut self.z.image);
+        self.oracles.prepare(&mut self.z);
+
+        // (x_k, y_k, v_k) = Prox-step(f, x_{k-1}, y_{k-1}, z_k, v_{k-1}, gamma_k, alpha_k, zeta_k, eps_k)
+        if let Some(ended) = self.prox_step(k)? {
+            return Ok(ended);
         }
         std::mem::swap(&mut self.x, &mut self.x_r);
         std::mem::swap(&mut self.y, &mut self.y_r);
