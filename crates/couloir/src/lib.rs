@@ -27,6 +27,7 @@
 //!
 //! * [`error`]: what can go wrong;
 //! * [`state`], [`io`]: saved state and its fingerprint; files written whole or not at all;
+//! * [`watch`]: clock, cancel flag and budgets, as inner loops see them;
 //! * [`random`], [`linalg`]: one seed, named streams; kernels and spectral routines;
 //! * [`domain`]: sets, what can be asked of them, and how to slide on them;
 //! * [`problem`]: what a saddle problem is and how to build one;
@@ -52,6 +53,7 @@ pub mod random;
 pub mod run;
 pub mod solver;
 pub mod state;
+pub mod watch;
 
 pub use certificate::{Bounds, Certificate};
 pub use error::{Block, Error, Result};

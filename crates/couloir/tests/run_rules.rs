@@ -1,9 +1,11 @@
 //! The run loop: why runs end, what the trace holds, what observers see.
 
-use couloir::domain::{L2Ball, Simplex};
+use couloir::domain::{BoxSet, L2Ball, LoSet, Simplex};
 use couloir::oracles::Counter;
-use couloir::problem::QuadraticBilinear;
-use couloir::run::{Algorithm, Clock, Flow, MemoryLimit, NoClock, Status, StopRules, TracePoint};
+use couloir::problem::{ClosureProblem, QuadraticBilinear};
+use couloir::run::{
+    Algorithm, Cancel, Clock, Flow, MemoryLimit, NoClock, Status, StopRules, TracePoint,
+};
 use couloir::{Method, Solution, Solve};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -180,4 +182,100 @@ fn the_same_settings_give_the_same_bits() {
         solve(some, &NoClock, Method::certified())
     };
     assert_eq!(run(), run());
+}
+
+/// A set whose linear minimisation takes a while, by a clock that it moves itself.
+#[derive(Clone, Default)]
+struct ByHand(Arc<AtomicU64>);
+
+impl Clock for ByHand {
+    fn seconds(&self) -> f64 {
+        self.0.load(Ordering::Relaxed) as f64
+    }
+
+    fn shared(&self) -> Option<couloir::watch::SharedClock> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+/// Least squares over a simplex that is known by its linear minimisation alone, each of which takes a second and does
+/// `also` with the number of calls so far.
+fn slow_run(clock: &ByHand, rules: StopRules, also: impl Fn(u64) + Send + Sync) -> (Solution, u64) {
+    const DIM: usize = 30;
+    let calls = AtomicU64::new(0);
+    let linear_minimum = |g: &[f64], p: &mut [f64]| {
+        clock.0.fetch_add(1, Ordering::Relaxed);
+        also(calls.fetch_add(1, Ordering::Relaxed) + 1);
+        let best = (0..DIM).min_by(|&i, &j| g[i].total_cmp(&g[j])).unwrap_or(0);
+        p.fill(0.0);
+        p[best] = 1.0;
+    };
+    let mut start = vec![0.0; DIM];
+    start[0] = 1.0;
+    let x_set = LoSet::new(DIM, 2f64.sqrt(), start, linear_minimum).expect("a set");
+    let y_set = BoxSet::cube(1, -1.0, 1.0).expect("a box");
+    let target = |i: usize| (1.0 + (i as f64).sin()) / DIM as f64;
+    let problem = ClosureProblem::new(
+        DIM,
+        1,
+        move |x, y| {
+            let square: f64 = (0..DIM).map(|i| (x[i] - target(i)).powi(2)).sum();
+            0.5 * square - 0.5 * y[0] * y[0]
+        },
+        move |x, _, g| (0..DIM).for_each(|i| g[i] = x[i] - target(i)),
+        |_, y, g| g[0] = -y[0],
+    )
+    .expect("a problem");
+    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+    let method = Method::certified();
+    let run = Solve::new(&problem, &x_set, &y_set).method(method).rules(rules);
+    let solution = run.run_with(clock, &mut nobody).expect("a run");
+    (solution, calls.load(Ordering::Relaxed))
+}
+
+#[test]
+fn limits_end_an_iteration_that_is_under_way_at_its_next_linear_minimisation() {
+    let without_end = || {
+        let mut rules = rules();
+        rules.relative_gap = Some(1e-300);
+        rules.iterations = Some(1_000_000);
+        rules
+    };
+    // how long single iterations are: some take many linear minimisations
+    let mut few = without_end();
+    few.iterations = Some(12);
+    let (whole, _) = slow_run(&ByHand::default(), few, |_| {});
+    let lo_at = |k: usize| whole.outcome.trace[k].ledger.method.lo_x;
+    let longest = (1..12).max_by_key(|&k| lo_at(k + 1) - lo_at(k)).expect("iterations");
+    let (begin, end) = (lo_at(longest), lo_at(longest + 1));
+    assert!(end - begin > 20, "no iteration is long: {begin} {end}");
+    let middle = (begin + end) / 2;
+
+    let mut by_calls = without_end();
+    by_calls.limits.push((Counter::LoX, middle));
+    let (solution, _) = slow_run(&ByHand::default(), by_calls, |_| {});
+    let outcome = &solution.outcome;
+    assert_eq!(outcome.status, Status::OracleLimit(Counter::LoX));
+    assert_eq!((outcome.iterations, outcome.ledger.method.lo_x), (longest as u64, middle));
+    assert_eq!(outcome.certificate, whole.outcome.trace[longest].certificate);
+
+    let seconds = middle as f64;
+    let (clock, mut by_time) = (ByHand::default(), without_end());
+    by_time.seconds = Some(seconds);
+    let (solution, _) = slow_run(&clock, by_time, |_| {});
+    assert_eq!(solution.outcome.status, Status::TimeLimit);
+    let late = solution.outcome.seconds - seconds;
+    assert!((0.0..=1.0).contains(&late), "{late} s late");
+
+    let cancel = Cancel::default();
+    let mut by_flag = without_end();
+    by_flag.cancel = Some(cancel.clone());
+    let raise = |calls| {
+        if calls == middle {
+            cancel.raise()
+        }
+    };
+    let (solution, calls) = slow_run(&ByHand::default(), by_flag, raise);
+    assert_eq!((solution.outcome.status, calls), (Status::Cancelled, middle));
+    assert!(solution.outcome.certificate.gap.is_finite());
 }

@@ -5,6 +5,7 @@ use super::threshold::project_onto_simplex;
 use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::accurate_sum;
+use crate::watch::Watch;
 
 /// A point whose norm is this close to the radius, relatively, lies on the boundary.
 const ON_THE_BOUNDARY: f64 = 1e-12;
@@ -188,6 +189,10 @@ impl Oracle for L1BallOracle<'_> {
             }
             step = next;
         }
+    }
+
+    fn attend(&mut self, watch: &Watch) {
+        self.pairwise.attend(watch);
     }
 
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {

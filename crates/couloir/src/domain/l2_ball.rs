@@ -3,6 +3,7 @@
 use super::{Cndg, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::norm;
+use crate::watch::Watch;
 
 /// The Euclidean ball `{p : |p| <= radius}`.
 ///
@@ -64,13 +65,13 @@ impl Domain for L2Ball {
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
-        Box::new(L2BallOracle { set: self, scratch: Cndg::new(self.dim) })
+        Box::new(L2BallOracle { set: self, scratch: Some(Cndg::new(self.dim)) })
     }
 }
 
 struct L2BallOracle<'a> {
     set: &'a L2Ball,
-    scratch: Cndg,
+    scratch: Option<Cndg>,
 }
 
 impl Oracle for L2BallOracle<'_> {
@@ -100,10 +101,14 @@ impl Oracle for L2BallOracle<'_> {
         Ok(4.0 * f64::EPSILON * beta * length.max(self.set.radius) * self.set.radius)
     }
 
+    fn attend(&mut self, watch: &Watch) {
+        self.scratch.iter_mut().for_each(|scratch| scratch.attend(watch));
+    }
+
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
-        let mut scratch = std::mem::replace(&mut self.scratch, Cndg::new(0));
+        let mut scratch = self.scratch.take().unwrap_or_else(|| Cndg::new(self.set.dim()));
         let report = cndg(self, task, &mut scratch, out);
-        self.scratch = scratch;
+        self.scratch = Some(scratch);
         report
     }
 }

@@ -3,6 +3,7 @@
 use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::{distance_squared, dot};
+use crate::watch::Watch;
 
 type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
 type ViolationClosure<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;
@@ -96,13 +97,13 @@ impl Domain for LoSet<'_> {
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
-        Box::new(LoSetOracle { set: self, scratch: Cndg::new(self.dim()) })
+        Box::new(LoSetOracle { set: self, scratch: Some(Cndg::new(self.dim())) })
     }
 }
 
 struct LoSetOracle<'a> {
     set: &'a LoSet<'a>,
-    scratch: Cndg,
+    scratch: Option<Cndg>,
 }
 
 impl Oracle for LoSetOracle<'_> {
@@ -124,10 +125,14 @@ impl Oracle for LoSetOracle<'_> {
         Ok(LinearMin { confidence: Confidence::AsGiven, ..LinearMin::exact(value) })
     }
 
+    fn attend(&mut self, watch: &Watch) {
+        self.scratch.iter_mut().for_each(|scratch| scratch.attend(watch));
+    }
+
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
-        let mut scratch = std::mem::replace(&mut self.scratch, Cndg::new(0));
+        let mut scratch = self.scratch.take().unwrap_or_else(|| Cndg::new(self.set.dim()));
         let report = cndg(self, task, &mut scratch, out);
-        self.scratch = scratch;
+        self.scratch = Some(scratch);
         report
     }
 }

@@ -37,6 +37,7 @@ pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
 use crate::error::{Error, Result};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// On what a reported minimum rests.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -238,6 +239,12 @@ pub trait Oracle: Send {
     /// Which way [`slide`](Oracle::slide) takes, for reports.
     fn sliding(&self) -> Sliding {
         Sliding::Plain
+    }
+
+    /// Hands over the watch of the run, for this block. Work of many linear minimisations or products counts on it and asks
+    /// it whether it may go on; an oracle that has no such loops of its own may ignore it.
+    fn attend(&mut self, watch: &Watch) {
+        let _ = watch;
     }
 
     /// Saves or loads what the oracle remembers from call to call, such as a warm start, for checkpoints. Scratch

@@ -5,6 +5,7 @@ use super::threshold::{largest, project_onto_simplex};
 use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::accurate_sum;
+use crate::watch::Watch;
 
 /// The simplex `{p : p >= 0, sum of p = total}`, with `total = 1` the probability vectors.
 ///
@@ -148,6 +149,10 @@ impl Oracle for SimplexOracle<'_> {
             }
         }
         Ok(longest)
+    }
+
+    fn attend(&mut self, watch: &Watch) {
+        self.pairwise.attend(watch);
     }
 
     fn slide(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {

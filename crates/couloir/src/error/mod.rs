@@ -25,6 +25,30 @@ impl std::fmt::Display for Block {
     }
 }
 
+/// Why work in progress was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Interruption {
+    /// The time is up.
+    Time,
+    /// The cancel flag was raised.
+    Cancelled,
+    /// The linear minimisations on this block are used up.
+    LinearMinimisations(Block),
+}
+
+impl std::fmt::Display for Interruption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Interruption::Time => f.write_str("the time is up"),
+            Interruption::Cancelled => f.write_str("the run was cancelled"),
+            Interruption::LinearMinimisations(block) => {
+                write!(f, "the linear minimisations on {block} are used up")
+            }
+        }
+    }
+}
+
 /// Everything that couloir reports as an error.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -132,6 +156,9 @@ pub enum Error {
         /// What happened.
         why: String,
     },
+    /// Work in progress was ended by a limit or from outside.
+    #[error("interrupted: {0}")]
+    Interrupted(Interruption),
 }
 
 impl Error {

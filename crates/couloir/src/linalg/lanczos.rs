@@ -2,6 +2,8 @@
 //! full reorthogonalisation and a residual test, and an upper bound of the largest eigenvalue.
 
 use super::{axpy, dot, norm, scale};
+use crate::error::Result;
+use crate::watch::Watch;
 
 /// Workspace of the Lanczos process for operators of order `n`.
 pub(crate) struct Lanczos {
@@ -12,6 +14,7 @@ pub(crate) struct Lanczos {
     /// The top eigenvector of the tridiagonal matrix.
     ritz: Vec<f64>,
     work: Vec<f64>,
+    watch: Watch,
 }
 
 /// When [`Lanczos::run`] looks and when it stops.
@@ -45,6 +48,7 @@ impl Lanczos {
             tridiagonal: Tridiagonal::with_capacity(k),
             ritz: vec![0.0; k],
             work: vec![0.0; n],
+            watch: Watch::default(),
         }
     }
 
@@ -52,6 +56,9 @@ impl Lanczos {
     ///
     /// `apply(x, y)` sets `y = A x`. `enough` is asked, once the residual test has passed, whether
     /// the answer is good enough otherwise.
+    ///
+    /// # Errors
+    /// An interruption by the watch.
     pub(crate) fn run(
         &mut self,
         start: &[f64],
@@ -59,13 +66,14 @@ impl Lanczos {
         mut apply: impl FnMut(&[f64], &mut [f64]),
         mut enough: impl FnMut(&mut Tridiagonal, Ritz) -> bool,
         out: &mut [f64],
-    ) -> Ritz {
+    ) -> Result<Ritz> {
         let n = self.n;
         let limit = stop.max_steps.min(self.ritz.len()).max(1);
         self.tridiagonal.clear();
         self.basis[..n].copy_from_slice(start);
         let mut found;
         loop {
+            self.watch.check()?;
             let k = self.tridiagonal.len();
             let (done, next) = self.basis.split_at_mut((k + 1) * n);
             let work = &mut self.work;
@@ -115,7 +123,12 @@ impl Lanczos {
         }
         let length = norm(out);
         scale(1.0 / length, out);
-        found
+        Ok(found)
+    }
+
+    /// Hands over the watch that every step looks at.
+    pub(crate) fn attend(&mut self, watch: &Watch) {
+        self.watch = watch.clone();
     }
 
     /// The tridiagonal matrix of the last run.
@@ -338,7 +351,9 @@ mod tests {
         for values in &spectra {
             let mut lanczos = Lanczos::new(n, 200);
             let mut x = vec![0.0; n];
-            let ritz = lanczos.run(&unit_start(n), &STOP, diagonal(values), |_, _| true, &mut x);
+            let ritz = lanczos
+                .run(&unit_start(n), &STOP, diagonal(values), |_, _| true, &mut x)
+                .expect("no limits");
             let top = values.iter().fold(0.0f64, |m, v| m.max(*v));
             assert!((ritz.theta - top).abs() <= 1e-11 * top, "{ritz:?} instead of {top}");
             let mut y = vec![0.0; n];
@@ -361,7 +376,9 @@ mod tests {
             let stop = Stop { tolerance: 0.0, max_steps: steps, every: 100 };
             let mut lanczos = Lanczos::new(n, steps);
             let mut x = vec![0.0; n];
-            let ritz = lanczos.run(&start, &stop, diagonal(&values), |_, _| true, &mut x);
+            let ritz = lanczos
+                .run(&start, &stop, diagonal(&values), |_, _| true, &mut x)
+                .expect("no limits");
             let product = lanczos.tridiagonal().upper_bound(ritz.theta, overlap, frobenius);
             let chebyshev = chebyshev_bound(ritz.theta, steps, log_tan);
             assert!(product >= 1.0 - 1e-13, "step {steps}: {product}");
@@ -379,7 +396,8 @@ mod tests {
         scale(0.5f64.sqrt(), &mut start);
         let mut lanczos = Lanczos::new(4, 10);
         let mut x = [0.0; 4];
-        let ritz = lanczos.run(&start, &STOP, diagonal(&values), |_, _| true, &mut x);
+        let ritz =
+            lanczos.run(&start, &STOP, diagonal(&values), |_, _| true, &mut x).expect("no limits");
         assert_eq!(ritz.steps, 2);
         assert!((ritz.theta - 4.0).abs() < 1e-13);
     }

@@ -14,6 +14,7 @@ use crate::linalg::between;
 use crate::problem::{Measured, PointX, SaddleProblem, Sampled};
 use crate::random::Population;
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Whose purse pays for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(crate) struct Oracles<'a> {
     x: Box<dyn Oracle + 'a>,
     y: Box<dyn Oracle + 'a>,
     grad_image: Vec<f64>,
+    /// The watch of the run, for x and for y.
+    watches: [Watch; 2],
 }
 
 impl<'a> Oracles<'a> {
@@ -67,7 +70,7 @@ impl<'a> Oracles<'a> {
         check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
         check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
         let grad_image = vec![0.0; problem.image_dim()];
-        Ok(Oracles {
+        let mut oracles = Oracles {
             problem,
             x_set,
             y_set,
@@ -76,7 +79,22 @@ impl<'a> Oracles<'a> {
             x: x_set.oracle(),
             y: y_set.oracle(),
             grad_image,
-        })
+            watches: Default::default(),
+        };
+        oracles.attend(&Watch::default());
+        Ok(oracles)
+    }
+
+    /// Takes this watch, and hands it on to the oracles of both sets.
+    pub fn attend(&mut self, watch: &Watch) {
+        self.watches = [Block::X, Block::Y].map(|block| watch.on(block));
+        self.x.attend(&self.watches[0]);
+        self.y.attend(&self.watches[1]);
+    }
+
+    /// The watch that everything here looks at.
+    pub fn watch(&self) -> &Watch {
+        &self.watches[0]
     }
 
     fn counts(&mut self) -> &mut OracleCounts {
@@ -113,8 +131,10 @@ impl<'a> Oracles<'a> {
     /// Runs `work` on the certificate's account.
     pub fn certifying<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.account, Account::Certificate);
+        self.watch().certify(true);
         let result = work(self);
         self.account = before;
+        self.watch().certify(before == Account::Certificate);
         result
     }
 
@@ -160,6 +180,7 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
+        self.watch().check()?;
         self.problem.image(x, out);
         self.count_image();
         check_finite("image of x", out)
@@ -230,6 +251,7 @@ impl<'a> Oracles<'a> {
         in_image: &mut [f64],
         out: &mut [f64],
     ) -> Result<()> {
+        self.watch().check()?;
         self.problem.grad_image(at.seen(), y, in_image);
         self.problem.adjoint(in_image, out);
         self.count_grad_x();
@@ -291,6 +313,7 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+        self.watch().check()?;
         self.problem.grad_y(at.seen(), y, out);
         let components = self.components();
         let counts = self.counts();
@@ -311,6 +334,7 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
+        self.watch().check()?;
         let gap = self.problem.best_response(at.seen(), out);
         self.counts().best_response += 1;
         check_finite("best response in y", out)?;
@@ -319,6 +343,7 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
+        self.watches[block as usize].spend(1)?;
         let answer = self.oracle(block).lmo(g, p)?;
         self.count_lo(block, 1, answer.products);
         Ok(answer)
@@ -326,6 +351,7 @@ impl<'a> Oracles<'a> {
 
     /// The least value of `<g, .>` over X.
     pub fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+        self.watch().spend(1)?;
         let answer = self.x.support(g, scratch)?;
         self.count_lo(Block::X, 1, answer.products);
         Ok(answer)
@@ -333,7 +359,9 @@ impl<'a> Oracles<'a> {
 
     /// The best mixture of two minorants over X.
     pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+        self.watch().check()?;
         let answer = self.x.mix(task, scratch)?;
+        self.watch().add(answer.evaluations);
         self.count_lo(Block::X, answer.evaluations, answer.products);
         Ok(answer)
     }
@@ -401,6 +429,7 @@ impl<'a> Oracles<'a> {
         beta: f64,
         out: &mut [f64],
     ) -> Result<f64> {
+        self.watch().check()?;
         let gap = self.oracle(block).prox(g, q, beta, out)?;
         match block {
             Block::X => self.counts().prox_x += 1,
@@ -415,9 +444,19 @@ impl<'a> Oracles<'a> {
         task: &SlideTask<'_>,
         out: &mut [f64],
     ) -> Result<SlideReport> {
-        let report = self.oracle(block).slide(task, out)?;
-        self.count_lo(block, report.lo_calls, report.products);
-        Ok(report)
+        let watch = self.watches[block as usize].clone();
+        let before = watch.count(block);
+        let slide = self.oracle(block).slide(task, out);
+        let seen = watch.count(block) - before;
+        match &slide {
+            Ok(report) => {
+                // an oracle may have loops too short to look at the watch
+                watch.add(report.lo_calls.saturating_sub(seen));
+                self.count_lo(block, report.lo_calls, report.products);
+            }
+            Err(_) => self.count_lo(block, seen, 0),
+        }
+        slide
     }
 
     pub fn count_lo(&mut self, block: Block, calls: u64, products: u64) {

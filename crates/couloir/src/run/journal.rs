@@ -11,6 +11,8 @@ pub(super) struct Journal {
     trace: Vec<TracePoint>,
     /// Seconds spent by the method.
     pub seconds: f64,
+    /// Seconds that the last iteration took.
+    pub step_seconds: f64,
     first_gap: f64,
     stall: Stall,
     /// How the last iteration ended.
@@ -22,6 +24,7 @@ impl Journal {
         Journal {
             trace: Vec::new(),
             seconds: 0.0,
+            step_seconds: f64::INFINITY,
             first_gap: f64::INFINITY,
             stall: Stall::new(),
             last_step: Step::Advanced,

@@ -1,22 +1,22 @@
 //! The one run loop: stopping rules, status, trace and observers, for every solver.
 
 mod checkpoint;
-mod clock;
 mod journal;
 mod memory;
 mod stop;
 
+pub use crate::watch::{Cancel, Clock, NoClock, WallClock};
 pub use checkpoint::Checkpoints;
-pub use clock::{Clock, NoClock, WallClock};
 use journal::Journal;
 pub use memory::MemoryLimit;
 pub(crate) use stop::Stall;
-pub use stop::{Cancel, Status, StopRules};
+pub use stop::{Status, StopRules};
 
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
 use crate::oracles::Ledger;
 use crate::state::{Archive, Fingerprint};
+use crate::watch::Watch;
 use checkpoint::Keeper;
 
 /// How one iteration of a solver ended.
@@ -68,6 +68,9 @@ pub trait Algorithm {
 
     /// The ledger of oracle calls.
     fn ledger(&self) -> &Ledger;
+
+    /// The watch that the method's inner work looks at: the run loop sets its limits before every iteration.
+    fn watch(&self) -> &Watch;
 
     /// What the method found out or settled on by itself, for reports.
     fn facts(&self) -> Vec<Fact> {
@@ -170,7 +173,8 @@ pub struct Outcome {
 ///
 /// The state is evaluated and recorded before the first iteration, then every `rules.evaluate_every`
 /// iterations, and at the end. Numerical trouble (see [`Error::is_numerical`]) after the first certificate ends the run with
-/// [`Status::NumericalTrouble`] and the best pair so far.
+/// [`Status::NumericalTrouble`] and the best pair so far. A time limit, the cancel flag and limits of linear minimisations also
+/// end an iteration that is under way, at its next oracle call or inner iteration, with the best pair before it.
 ///
 /// # Errors
 /// Rules that make no sense; what the solver reports.
@@ -183,6 +187,10 @@ pub fn run(
     let (none, nothing) = (Checkpoints::default(), Fingerprint::default());
     run_kept(solver, rules, &none, &nothing, clock, observer)
 }
+
+/// Seconds that an iteration may go on after a limit where checkpoints are kept: most iterations are over by then, and the
+/// checkpoint can be one of their end.
+const GRACE: f64 = 0.5;
 
 /// The same with checkpoints. A run that goes on from one gives the same bits as a run that was never
 /// interrupted, but for its times; the fingerprint must be the same.
@@ -229,11 +237,25 @@ pub fn run_kept(
             let better = better.filter(|better| better.is_solved());
             return Ok(journal.outcome(solver, better.unwrap_or(status)));
         }
+        let snapshot = keeper.snapshot(solver, &mut journal, observer);
         let before = clock.seconds();
+        let grace = if keeper.is_on() { GRACE } else { 0.0 };
+        solver.watch().arm(rules.within_step(
+            journal.seconds,
+            solver.ledger(),
+            (clock, before),
+            grace,
+        ));
         let step = solver.step();
-        journal.seconds += clock.seconds() - before;
+        solver.watch().disarm();
+        journal.step_seconds = clock.seconds() - before;
+        journal.seconds += journal.step_seconds;
         match step {
             Ok(step) => journal.last_step = step,
+            Err(Error::Interrupted(why)) => {
+                keeper.keep_snapshot(snapshot, observer);
+                return Ok(journal.outcome(solver, StopRules::status_of(why)));
+            }
             Err(error) => return journal.broken_off(solver, error),
         }
     }

@@ -1,11 +1,10 @@
 //! When a run ends, and why.
 
 use super::MemoryLimit;
-use crate::error::{Block, Error, Result};
+use crate::error::{Block, Error, Interruption, Result};
 use crate::oracles::{Counter, Ledger};
 use crate::state::Archive;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::watch::{Cancel, Clock, Limits};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,40 +65,11 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// A flag that ends a run from outside: from another thread or from what handles signals.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks the run to end.
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the run has been asked to end.
-    #[must_use]
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl From<Arc<AtomicBool>> for Cancel {
-    fn from(flag: Arc<AtomicBool>) -> Self {
-        Cancel(flag)
-    }
-}
-
-impl PartialEq for Cancel {
-    /// Whether both are the same flag.
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
 /// When to stop, and how often to look.
 ///
-/// Time, memory and the cancel flag are looked at between iterations; an inner solve is never cut short but by its
-/// own budget.
+/// All rules are looked at between iterations. The clock, the cancel flag and limits of linear minimisations are also
+/// looked at within one, at every oracle call and in every inner loop; the run then ends with the best pair before that
+/// iteration. (For time this takes a clock that inner loops may read: see [`Clock::shared`](crate::watch::Clock::shared).)
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StopRules {
@@ -198,6 +168,50 @@ impl StopRules {
         let over =
             self.limits.iter().find(|(counter, limit)| ledger.method.get(*counter) >= *limit);
         over.map(|(counter, _)| Status::OracleLimit(*counter))
+    }
+}
+
+impl StopRules {
+    /// The limits that hold within an iteration, after so many seconds; an iteration that is over within `grace` seconds is
+    /// finished.
+    pub(super) fn within_step(
+        &self,
+        seconds: f64,
+        ledger: &Ledger,
+        (clock, now): (&dyn Clock, f64),
+        grace: f64,
+    ) -> Limits {
+        let mut limits = Limits { cancel: self.cancel.clone(), ..Limits::default() };
+        limits.deadline = clock.shared().map(|shared| {
+            (shared, self.seconds.map_or(f64::INFINITY, |limit| now + limit - seconds))
+        });
+        match limits.deadline.is_some() {
+            true => limits.not_before = now + grace,
+            // without a clock nobody can tell how long an iteration has taken
+            false if grace > 0.0 => limits.cancel = None,
+            false => {}
+        }
+        for (counter, limit) in &self.limits {
+            let place = match counter {
+                Counter::LoX => 0,
+                Counter::LoY => 1,
+                _ => continue,
+            };
+            let left = limit.saturating_sub(ledger.method.get(*counter));
+            let most = &mut limits.linear_minimisations[place];
+            *most = Some(most.map_or(left, |most| most.min(left)));
+        }
+        limits
+    }
+
+    /// The status of a run whose iteration was ended.
+    pub(super) fn status_of(why: Interruption) -> Status {
+        match why {
+            Interruption::Time => Status::TimeLimit,
+            Interruption::Cancelled => Status::Cancelled,
+            Interruption::LinearMinimisations(Block::X) => Status::OracleLimit(Counter::LoX),
+            Interruption::LinearMinimisations(Block::Y) => Status::OracleLimit(Counter::LoY),
+        }
     }
 }
 

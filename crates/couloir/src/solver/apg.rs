@@ -12,6 +12,7 @@ use crate::oracles::{Ledger, Oracles};
 use crate::problem::{PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Settings of accelerated projected gradient.
 #[derive(Clone, Debug, PartialEq)]
@@ -313,6 +314,10 @@ impl Algorithm for Apg<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     /// `w_k`, the trial and their responses are made anew in every iteration; the first gap is known from the start.

@@ -10,6 +10,7 @@ use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Settings of the extragradient method: two steps, or none for steps found by backtracking.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -423,6 +424,10 @@ impl Algorithm for Extragradient<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     /// Between iterations there is a field at `z_k` only where the run is over.

@@ -13,6 +13,7 @@ use crate::problem::{BlockConstants, PointX, Population, SaddleProblem, Sampled}
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Settings of printed MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,6 +299,10 @@ impl Algorithm for PrintedMpscgs<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -28,6 +28,7 @@ use crate::problem::{BatchProblem, PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Settings of practical MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +132,8 @@ impl<'a> Practical<'a> {
         let (held, size, is_whole) = draw(problem, &mut batches, settings.first_batch)?;
         let mut inner = CertifiedSettings::default().inner(settings.inner);
         inner.inner_budget = settings.inner_budget;
-        let solver = Certified::of(held, x_set, y_set, &inner, Some(&point.x), Some(&y))?;
+        let mut solver = Certified::of(held, x_set, y_set, &inner, Some(&point.x), Some(&y))?;
+        solver.attend(whole.watch());
         let first_gap = solver.certificate().gap;
         let stage = Stage { solver, size, is_whole, first_gap };
         let best = Incumbent::new(&point.x, &y);
@@ -326,6 +328,10 @@ impl Algorithm for Practical<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.whole.watch()
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -33,6 +33,7 @@ use crate::oracles::{Ledger, Oracles};
 use crate::problem::{PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// The step of SP-AFW.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -507,6 +508,10 @@ impl Algorithm for SpAfw<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {

@@ -44,6 +44,7 @@ use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)) and SP-AFW
 /// ([`polytope`](SpfwRate::polytope)); they exist only where `nu > 0`.
@@ -432,6 +433,10 @@ impl Algorithm for Spfw<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::problem::{PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Step};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// How long an epoch (the inner iterations between two full gradients) is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -401,6 +402,10 @@ impl Algorithm for Svre<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::spectral::{Thin, max_abs, safe_factor};
 use crate::linalg::{norm, scale};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// How the Lanczos process of a large [`NuclearBall`](super::NuclearBall) runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +116,10 @@ impl LanczosFinder {
         (s / length).min(1.0)
     }
 
+    pub(super) fn attend(&mut self, watch: &Watch) {
+        self.lanczos.attend(watch);
+    }
+
     pub(super) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let before = self.draws;
         archive.count("draws", &mut self.draws)?;
@@ -153,7 +158,7 @@ impl LanczosFinder {
                     || t.upper_bound(ritz.theta, overlap, frobenius) <= close * ritz.theta
             },
             u,
-        );
+        )?;
         thin.mul_transposed(g, u, w);
         scale(factor, w);
         let sigma = norm(w);

@@ -13,6 +13,7 @@ use crate::linalg::nuclear_projection::NuclearProjection;
 use crate::linalg::spectral::{SAFE_SQUARES, Thin, trace};
 use crate::linalg::{gradient_step, norm};
 use crate::state::Archive;
+use crate::watch::Watch;
 
 pub(super) struct NuclearOracle<'a> {
     set: &'a NuclearBall,
@@ -22,6 +23,7 @@ pub(super) struct NuclearOracle<'a> {
     projection: Option<Box<NuclearProjection>>,
     compressed: Option<Box<Compressed>>,
     scratch: Option<Cndg>,
+    watch: Watch,
 }
 
 /// How the top singular pair is found.
@@ -37,11 +39,20 @@ impl<'a> NuclearOracle<'a> {
             None => PairFinder::Gram(Box::new(GramFinder::new(thin))),
             Some(settings) => PairFinder::Lanczos(Box::new(LanczosFinder::new(thin, settings))),
         };
-        NuclearOracle { set, thin, finder, projection: None, compressed: None, scratch: None }
+        NuclearOracle {
+            set,
+            thin,
+            finder,
+            projection: None,
+            compressed: None,
+            scratch: None,
+            watch: Watch::default(),
+        }
     }
 
     fn slide_plainly(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
         let mut scratch = self.scratch.take().unwrap_or_else(|| Cndg::new(self.set.dim()));
+        scratch.attend(&self.watch);
         let report = cndg(self, task, &mut scratch, out);
         self.scratch = Some(scratch);
         report
@@ -49,6 +60,13 @@ impl<'a> NuclearOracle<'a> {
 }
 
 impl Oracle for NuclearOracle<'_> {
+    fn attend(&mut self, watch: &Watch) {
+        self.watch = watch.clone();
+        if let PairFinder::Lanczos(finder) = &mut self.finder {
+            finder.attend(watch);
+        }
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         match &mut self.finder {
             PairFinder::Gram(finder) => finder.minimise(g, self.set.radius, p),
@@ -111,7 +129,7 @@ impl Oracle for NuclearOracle<'_> {
             let (thin, radius) = (self.thin, self.set.radius);
             let compressed =
                 self.compressed.get_or_insert_with(|| Box::new(Compressed::new(thin, radius)));
-            if let Some(report) = compressed.slide(task, out)? {
+            if let Some(report) = compressed.slide(task, &self.watch, out)? {
                 return Ok(report);
             }
         }

@@ -4,19 +4,26 @@ use super::{SlideReport, SlideState, SlideTask};
 use crate::domain::Oracle;
 use crate::error::Result;
 use crate::linalg::{dot_difference, norm};
+use crate::watch::Watch;
 
 /// Scratch memory of [`cndg`] for one set.
 #[derive(Clone, Debug)]
 pub struct Cndg {
     gradient: Vec<f64>,
     vertex: Vec<f64>,
+    watch: Watch,
 }
 
 impl Cndg {
     /// Scratch for points with `dim` coordinates.
     #[must_use]
     pub fn new(dim: usize) -> Self {
-        Cndg { gradient: vec![0.0; dim], vertex: vec![0.0; dim] }
+        Cndg { gradient: vec![0.0; dim], vertex: vec![0.0; dim], watch: Watch::default() }
+    }
+
+    /// Hands over the watch that every linear minimisation is counted on.
+    pub fn attend(&mut self, watch: &Watch) {
+        self.watch = watch.clone();
     }
 }
 
@@ -35,7 +42,7 @@ impl Cndg {
 /// Beyond the listing it ends when the budget is spent, and when `tau_t` is lost in rounding.
 ///
 /// # Errors
-/// What the linear minimisation reports.
+/// What the linear minimisation reports, and an interruption by the watch.
 pub fn cndg<O: Oracle + ?Sized>(
     oracle: &mut O,
     task: &SlideTask<'_>,
@@ -43,7 +50,7 @@ pub fn cndg<O: Oracle + ?Sized>(
     out: &mut [f64],
 ) -> Result<SlideReport> {
     let SlideTask { r, q, beta, eta, budget } = *task;
-    let Cndg { gradient, vertex } = scratch;
+    let Cndg { gradient, vertex, watch } = scratch;
     out.copy_from_slice(q);
     gradient.copy_from_slice(r);
     let norm_q = norm(q);
@@ -54,6 +61,7 @@ pub fn cndg<O: Oracle + ?Sized>(
         state: SlideState::OutOfBudget,
     };
     while report.lo_calls < budget {
+        watch.spend(1)?;
         let minimum = oracle.lmo(gradient, vertex)?;
         report.lo_calls += 1;
         report.products += minimum.products;

@@ -29,6 +29,7 @@ use crate::error::{Result, check_finite};
 use crate::linalg::lanczos::{Lanczos, Stop};
 use crate::linalg::spectral::{SymmetricEigen, Thin, max_abs};
 use crate::linalg::{axpby, dot, norm, scale};
+use crate::watch::Watch;
 
 /// The residual, relative to the eigenvalue, to which a step's eigenpair is found.
 const EIGENPAIR_TOLERANCE: f64 = 1e-12;
@@ -74,6 +75,7 @@ impl Compressed {
     pub(crate) fn slide(
         &mut self,
         task: &SlideTask<'_>,
+        watch: &Watch,
         out: &mut [f64],
     ) -> Result<Option<SlideReport>> {
         let SlideTask { r, q, beta, eta, budget } = *task;
@@ -138,6 +140,7 @@ impl Compressed {
                 small.anchor_center(thin, anchor_r, anchor_q);
                 continue;
             }
+            watch.spend(1)?;
             report.lo_calls += 1;
             report.gap = at.tau + at.hidden;
             if report.gap <= eta {
@@ -322,7 +325,8 @@ impl Small {
             let length = norm(start);
             scale(1.0 / length, start);
             let stop = Stop { tolerance: EIGENPAIR_TOLERANCE, max_steps: h, every: 2 };
-            let found = lanczos.run(start, &stop, |x, y| columns_times(gram, x, y), |_, _| true, u);
+            let found =
+                lanczos.run(start, &stop, |x, y| columns_times(gram, x, y), |_, _| true, u)?;
             self.lambda = found.theta;
             if found.residual <= EIGENPAIR_TOLERANCE * found.theta {
                 return Ok(());
@@ -495,8 +499,10 @@ mod tests {
         let thin = Thin::new(h, d);
         let mut compressed = Compressed::new(thin, radius);
         let mut out = vec![0.0; h * d];
-        let report =
-            compressed.slide(&task, &mut out).expect("finite input").expect("ordinary magnitudes");
+        let report = compressed
+            .slide(&task, &Watch::default(), &mut out)
+            .expect("finite input")
+            .expect("ordinary magnitudes");
         assert_eq!(report.state, SlideState::Reached, "{report:?}");
         assert!(!compressed.anchor_r.is_empty(), "{report:?}");
         let gradient: Vec<f64> = (0..h * d).map(|i| r[i] + task.beta * (out[i] - q[i])).collect();

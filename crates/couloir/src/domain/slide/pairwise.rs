@@ -14,6 +14,7 @@
 use super::{SlideReport, SlideState, SlideTask};
 use crate::error::{Error, Result, check_finite};
 use crate::linalg::accurate_sum;
+use crate::watch::Watch;
 
 /// The sets that pairwise steps work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ const MASS_NOISE: f64 = 4.0 * f64::EPSILON;
 /// divide the distance to the minimum by a constant.
 const PATIENCE: u32 = 64;
 
+/// Steps, which take a microsecond or so, between two looks at the watch.
+const COUNTED_AT_ONCE: u64 = 64;
+
 /// Pairwise CndG for one set, with its scratch memory (allocated by the first slide).
 #[derive(Clone, Debug)]
 pub(crate) struct Pairwise {
@@ -50,6 +54,7 @@ pub(crate) struct Pairwise {
     weighted: f64,
     /// The smallest slope when the gap was last measured.
     reference: f64,
+    watch: Watch,
 }
 
 /// What a step did.
@@ -70,12 +75,24 @@ impl Pairwise {
             away: Tournament::default(),
             weighted: 0.0,
             reference: 0.0,
+            watch: Watch::default(),
         }
+    }
+
+    pub(crate) fn attend(&mut self, watch: &Watch) {
+        self.watch = watch.clone();
     }
 
     /// Solves the task; the result goes to `u`. Where `q` is not in the set it starts from a point
     /// nearby that is.
     pub(crate) fn slide(&mut self, task: &SlideTask<'_>, u: &mut [f64]) -> Result<SlideReport> {
+        self.watch.check()?;
+        let report = self.search(task, u)?;
+        self.watch.add(report.lo_calls % COUNTED_AT_ONCE);
+        Ok(report)
+    }
+
+    fn search(&mut self, task: &SlideTask<'_>, u: &mut [f64]) -> Result<SlideReport> {
         check_finite("linear part of the slide", task.r)?;
         check_finite("centre of the slide", task.q)?;
         self.start(task, u)?;
@@ -130,6 +147,9 @@ impl Pairwise {
             }
             report.lo_calls += 1;
             since_measured += 1;
+            if report.lo_calls.is_multiple_of(COUNTED_AT_ONCE) {
+                self.watch.spend(COUNTED_AT_ONCE)?;
+            }
         }
     }
 

@@ -37,6 +37,14 @@ enum Part {
 impl Writing {
     /// Takes the state, in one pass.
     pub fn begin(path: &Path, state: impl FnOnce(&mut Archive<'_>) -> Result<()>) -> Result<Self> {
+        Writing::begin_with(path, |out| state(&mut Archive::save(path, out)))
+    }
+
+    /// Takes the entries as they are written.
+    pub fn begin_with(
+        path: &Path,
+        entries: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<Self> {
         let (parts, received) = sync_channel(WAITING);
         let target = path.to_owned();
         let thread = std::thread::spawn(move || {
@@ -51,7 +59,7 @@ impl Writing {
             })
         });
         let writing = Writing { path: path.to_owned(), thread };
-        match send(path, parts, state) {
+        match send(path, parts, entries) {
             Ok(()) => Ok(writing),
             // the thread knows better than the channel what went wrong with the file
             Err(Error::Checkpoint { error: CheckpointError::Io { .. }, .. }) => {
@@ -81,13 +89,13 @@ fn gone(path: &Path) -> Error {
 fn send(
     path: &Path,
     parts: SyncSender<Part>,
-    state: impl FnOnce(&mut Archive<'_>) -> Result<()>,
+    entries: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
     let failed = |error: io::Error| io_error(path, &error);
     let mut out = BufWriter::with_capacity(BUFFER, Summed::new(parts));
     out.write_all(&MAGIC).map_err(failed)?;
     out.write_all(&VERSION.to_le_bytes()).map_err(failed)?;
-    state(&mut Archive::save(path, &mut out))?;
+    entries(&mut out)?;
     out.flush().map_err(failed)?;
     let length = out.get_ref().length + TAIL;
     out.write_all(&length.to_le_bytes()).map_err(failed)?;

@@ -7,7 +7,7 @@ mod tests;
 use super::{Algorithm, Clock, Journal, Observer};
 use crate::error::{Error, Result};
 use crate::io::remove_stale;
-use crate::state::{Archive, Fingerprint};
+use crate::state::{Archive, Fingerprint, io_error};
 use file::Writing;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +69,9 @@ impl Checkpoints {
     }
 }
 
+/// Seconds from which on an iteration is long.
+const LONG: f64 = 0.25;
+
 /// Keeps the checkpoints of a run.
 pub(super) struct Keeper<'a> {
     plan: &'a Checkpoints,
@@ -126,6 +129,40 @@ impl<'a> Keeper<'a> {
             self.finish(observer);
         }
         self.last = self.clock.seconds();
+    }
+
+    /// Whether checkpoints are kept.
+    pub fn is_on(&self) -> bool {
+        self.plan.file.is_some()
+    }
+
+    /// The state before an iteration, where that may take so long that it is worth being able to end it: the first one,
+    /// and one after another that took long.
+    pub fn snapshot(
+        &self,
+        solver: &mut dyn Algorithm,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Option<Vec<u8>> {
+        let path = self.plan.file.as_ref()?;
+        if journal.step_seconds < LONG {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let saved = self.state(&mut Archive::save(path, &mut bytes), solver, journal, observer);
+        saved.is_ok().then_some(bytes)
+    }
+
+    /// Writes the state before an iteration that was ended. Without one the last checkpoint stays.
+    pub fn keep_snapshot(&mut self, snapshot: Option<Vec<u8>>, observer: &mut dyn Observer) {
+        let (Some(path), Some(bytes)) = (&self.plan.file, snapshot) else { return };
+        self.finish(observer);
+        match Writing::begin_with(path, |out| {
+            out.write_all(&bytes).map_err(|error| io_error(path, &error))
+        }) {
+            Ok(writing) => observer.checkpointed(writing.finish()),
+            Err(error) => observer.checkpointed(Err(error)),
+        }
     }
 
     /// Waits for the last checkpoint.

@@ -14,6 +14,7 @@ use crate::problem::{PointX, SaddleProblem};
 use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::solver::Inner;
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
 pub(in crate::solver) const INNER_BUDGET: u64 = 10_000_000;
@@ -238,7 +239,9 @@ impl<'a> Certified<'a> {
     fn take_problem(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
+        let watch = self.oracles.watch().clone();
         self.oracles = Oracles::of(problem, x_set, y_set)?;
+        self.attend(&watch);
         self.y_solver = YSolver::new(&self.oracles, inner_y, self.inner_budget)?;
         self.space.make_room_for(&self.oracles);
         let x = self.space.x();
@@ -247,6 +250,11 @@ impl<'a> Certified<'a> {
             hull_search.make_room(x);
         }
         Ok(())
+    }
+
+    /// Takes this watch in place of its own.
+    pub(in crate::solver) fn attend(&mut self, watch: &Watch) {
+        self.oracles.attend(watch);
     }
 
     /// Forms the vectors of all points, wherever they were kept in another way.
@@ -572,6 +580,10 @@ impl Algorithm for Certified<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     fn facts(&self) -> Vec<Fact> {

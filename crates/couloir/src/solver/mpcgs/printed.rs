@@ -12,6 +12,7 @@ use crate::run::{Algorithm, Step};
 use crate::solver::Inner;
 use crate::solver::incumbent::Incumbent;
 use crate::state::Archive;
+use crate::watch::Watch;
 
 /// Settings of printed MPCGS.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,6 +300,10 @@ impl Algorithm for Printed<'_> {
 
     fn ledger(&self) -> &Ledger {
         &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
     }
 
     /// `z` and what belongs to a round of the prox step are made anew in every iteration.
