@@ -4,7 +4,8 @@ use couloir::domain::{BoxSet, L2Ball, LoSet, Simplex};
 use couloir::oracles::Counter;
 use couloir::problem::{ClosureProblem, QuadraticBilinear};
 use couloir::run::{
-    Algorithm, Cancel, Clock, Flow, MemoryLimit, NoClock, Status, StopRules, TracePoint,
+    Algorithm, Cancel, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Status, StopRules,
+    TracePoint,
 };
 use couloir::{Method, Solution, Solve};
 use std::cell::Cell;
@@ -201,6 +202,15 @@ impl Clock for ByHand {
 /// Least squares over a simplex that is known by its linear minimisation alone, each of which takes a second and does
 /// `also` with the number of calls so far.
 fn slow_run(clock: &ByHand, rules: StopRules, also: impl Fn(u64) + Send + Sync) -> (Solution, u64) {
+    slow_run_kept(clock, rules, Checkpoints::default(), also)
+}
+
+fn slow_run_kept(
+    clock: &ByHand,
+    rules: StopRules,
+    checkpoints: Checkpoints,
+    also: impl Fn(u64) + Send + Sync,
+) -> (Solution, u64) {
     const DIM: usize = 30;
     let calls = AtomicU64::new(0);
     let linear_minimum = |g: &[f64], p: &mut [f64]| {
@@ -229,7 +239,7 @@ fn slow_run(clock: &ByHand, rules: StopRules, also: impl Fn(u64) + Send + Sync) 
     let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
     let method = Method::certified();
     let run = Solve::new(&problem, &x_set, &y_set).method(method).rules(rules);
-    let solution = run.run_with(clock, &mut nobody).expect("a run");
+    let solution = run.checkpoints(checkpoints).run_with(clock, &mut nobody).expect("a run");
     (solution, calls.load(Ordering::Relaxed))
 }
 
@@ -278,4 +288,40 @@ fn limits_end_an_iteration_that_is_under_way_at_its_next_linear_minimisation() {
     let (solution, calls) = slow_run(&ByHand::default(), by_flag, raise);
     assert_eq!((solution.outcome.status, calls), (Status::Cancelled, middle));
     assert!(solution.outcome.certificate.gap.is_finite());
+}
+
+#[test]
+fn a_run_whose_iteration_was_ended_goes_on_from_the_state_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("checkpoint");
+    let twelve = || {
+        let mut rules = rules();
+        (rules.relative_gap, rules.iterations) = (Some(1e-300), Some(12));
+        rules
+    };
+    let (whole, all_calls) = slow_run(&ByHand::default(), twelve(), |_| {});
+    let mut ended_within = 0;
+    let apart = (all_calls / 23).max(1) as usize;
+    for calls_before in (1..all_calls).step_by(apart) {
+        let cancel = Cancel::default();
+        let mut rules = twelve();
+        rules.cancel = Some(cancel.clone());
+        let raise = |calls| {
+            if calls == calls_before {
+                cancel.raise()
+            }
+        };
+        let kept = Checkpoints::to(&file).every(f64::INFINITY);
+        let (ended, _) = slow_run_kept(&ByHand::default(), rules, kept, raise);
+        assert_eq!(ended.outcome.status, Status::Cancelled, "{calls_before}");
+        let at = whole.outcome.trace[ended.outcome.iterations as usize];
+        assert_eq!(ended.outcome.certificate, at.certificate, "{calls_before}");
+        ended_within += u64::from(ended.outcome.ledger != at.ledger);
+        let resumed = Checkpoints::resume(&file).every(f64::INFINITY);
+        let (resumed, _) = slow_run_kept(&ByHand::default(), twelve(), resumed, |_| {});
+        assert_eq!((&resumed.x, &resumed.y), (&whole.x, &whole.y), "{calls_before}");
+        assert_eq!(resumed.outcome.certificate, whole.outcome.certificate, "{calls_before}");
+        assert_eq!(resumed.outcome.ledger, whole.outcome.ledger, "{calls_before}");
+    }
+    assert!(ended_within > 10, "only {ended_within} iterations were ended while under way");
 }
