@@ -11,7 +11,7 @@ use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain, SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{dot, dot_difference, norm, step_toward};
-use crate::oracles::{Held, Ledger, Oracles};
+use crate::oracles::{Ledger, MaybeOwned, Oracles};
 use crate::problem::{Imaged, PointX, SaddleProblem};
 use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::solver::Inner;
@@ -185,12 +185,12 @@ impl<'a> Certified<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
-        Certified::of(Held::Lent(problem), x_set, y_set, settings, x_start, y_start)
+        Certified::of(MaybeOwned::Borrowed(problem), x_set, y_set, settings, x_start, y_start)
     }
 
     /// The same for a problem that may be owned.
     pub(in crate::solver) fn of(
-        problem: Held<'a>,
+        problem: MaybeOwned<'a>,
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
         settings: &CertifiedSettings,
@@ -253,7 +253,11 @@ impl<'a> Certified<'a> {
 
     /// Starts anew from the present `x` with another problem on the same sets, one that is close to the
     /// last: the hull search keeps its points, and `Lhat` is sought from below its present value.
-    pub(in crate::solver) fn move_to(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+    pub(in crate::solver) fn move_to(
+        &mut self,
+        problem: MaybeOwned<'a>,
+        inner_y: Inner,
+    ) -> Result<()> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         self.oracles = Oracles::of(problem, x_set, y_set)?;
@@ -295,7 +299,11 @@ impl<'a> Certified<'a> {
     }
 
     /// Takes another problem on the same sets, of which the state is then loaded.
-    pub(in crate::solver) fn make_room(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+    pub(in crate::solver) fn make_room(
+        &mut self,
+        problem: MaybeOwned<'a>,
+        inner_y: Inner,
+    ) -> Result<()> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         self.oracles = Oracles::of(problem, x_set, y_set)?;
@@ -852,7 +860,9 @@ mod tests {
     use super::*;
     use crate::linalg::{Layout, SparseMatrix};
     use crate::model::{RobustMulticlass, RobustSettings, Scaling};
-    use crate::problem::Seen;
+    use crate::problem::{
+        BestResponse, Capabilities, ColumnWise, LinearOperator, Preparation, PreparedImage,
+    };
     use crate::random::Streams;
     use crate::run::{Checkpoints, Flow, NoClock, StopRules, TracePoint, run_kept};
     use crate::state::Fingerprint;
@@ -954,8 +964,27 @@ mod tests {
             1
         }
 
-        fn columns(&self) -> Option<usize> {
-            Some(4)
+        fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+            0.5 * crate::linalg::distance_squared(at.image, &self.target) - 0.5 * y[0] * y[0]
+        }
+
+        fn grad_image(&self, at: PreparedImage<'_>, _y: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(at.image);
+            crate::linalg::axpy(-1.0, &self.target, out);
+        }
+
+        fn grad_y(&self, _at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+            out[0] = -y[0];
+        }
+
+        fn capabilities(&self) -> Capabilities<'_> {
+            Capabilities::NONE.with_operator(self).with_column_wise(self)
+        }
+    }
+
+    impl LinearOperator for Turned {
+        fn image_dim(&self) -> usize {
+            self.target.len()
         }
 
         fn image(&self, x: &[f64], out: &mut [f64]) {
@@ -967,18 +996,16 @@ mod tests {
             out.copy_from_slice(s);
             out.rotate_right(1);
         }
+    }
 
-        fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-            0.5 * crate::linalg::distance_squared(at.image, &self.target) - 0.5 * y[0] * y[0]
+    impl ColumnWise for Turned {
+        fn columns(&self) -> usize {
+            4
         }
 
-        fn grad_image(&self, at: Seen<'_>, _y: &[f64], out: &mut [f64]) {
-            out.copy_from_slice(at.image);
-            crate::linalg::axpy(-1.0, &self.target, out);
-        }
-
-        fn grad_y(&self, _at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-            out[0] = -y[0];
+        fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+            self.adjoint(s, room);
+            self.image(room, out);
         }
     }
 
@@ -1023,11 +1050,26 @@ mod tests {
         fn dim_y(&self) -> usize {
             self.model.dim_y()
         }
+        fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+            self.model.value(at, y)
+        }
+        fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+            self.model.grad_image(at, y, out);
+        }
+        fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+            self.model.grad_y(at, y, out);
+        }
+        fn capabilities(&self) -> Capabilities<'_> {
+            let model = self.model.capabilities();
+            let mut kept = model.representation().with_operator(self).with_column_wise(self);
+            kept.best_response = model.best_response;
+            kept
+        }
+    }
+
+    impl LinearOperator for Breaking<'_> {
         fn image_dim(&self) -> usize {
             self.model.image_dim()
-        }
-        fn columns(&self) -> Option<usize> {
-            self.model.columns()
         }
         fn image(&self, x: &[f64], out: &mut [f64]) {
             self.model.image(x, out);
@@ -1037,26 +1079,15 @@ mod tests {
             self.model.adjoint(s, out);
             self.count(out);
         }
-        fn cache_dim(&self) -> usize {
-            self.model.cache_dim()
+    }
+
+    impl ColumnWise for Breaking<'_> {
+        fn columns(&self) -> usize {
+            self.model.columns()
         }
-        fn prepare(&self, image: &[f64], cache: &mut [f64]) {
-            self.model.prepare(image, cache);
-        }
-        fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-            self.model.value(at, y)
-        }
-        fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-            self.model.grad_image(at, y, out);
-        }
-        fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-            self.model.grad_y(at, y, out);
-        }
-        fn has_best_response(&self) -> bool {
-            true
-        }
-        fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
-            self.model.best_response(at, y)
+        fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+            self.adjoint(s, room);
+            self.image(room, out);
         }
     }
 
@@ -1123,8 +1154,8 @@ mod tests {
         model.image(x, &mut point.image);
         model.prepare(&point.image, &mut point.cache);
         let mut y = vec![0.0; model.dim_y()];
-        let left = model.best_response(point.seen(), &mut y);
-        let upper = model.value(point.seen(), &y) + left;
+        let left = model.best_response(point.prepared(), &mut y);
+        let upper = model.value(point.prepared(), &y) + left;
         assert!(upper <= before.upper + 1e-15, "{good}: {upper} {before:?}");
     }
 }

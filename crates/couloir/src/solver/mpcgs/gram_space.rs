@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::linalg::spectral::{SAFE_SQUARES, Thin, product, trace};
 use crate::linalg::{distance_squared, dot_difference, norm};
 use crate::oracles::Oracles;
-use crate::problem::{Imaged, PointX};
+use crate::problem::{Imaged, PointX, WithFallbacks};
 use crate::state::Archive;
 
 /// The relative error of `|v' - v|^2` that may be left.
@@ -83,7 +83,9 @@ impl Factored {
     /// The length of a row, where problem and set have the structure.
     pub fn columns(oracles: &mut Oracles<'_>) -> Option<usize> {
         let problem = &*oracles.problem;
-        let (h, dim, image_dim) = (problem.columns()?, problem.dim_x(), problem.image_dim());
+        let problem = WithFallbacks::new(problem);
+        let h = problem.capabilities().column_wise?.columns();
+        let (dim, image_dim) = (problem.dim_x(), problem.image_dim());
         let tall = |len: usize| len.is_multiple_of(h) && len / h > h;
         let fits = oracles.by_gram()?.columns() == h && tall(dim) && tall(image_dim);
         fits.then_some(h)
