@@ -1,6 +1,9 @@
 //! Saddle problems whose functions are Python's.
 
-use couloir::problem::{BlockConstants, Population, SaddleProblem, Sampled, Seen};
+use couloir::problem::{
+    BestResponse, BlockConstants, Capabilities, KnownConstants, LinearOperator, Population,
+    PreparedImage, SaddleProblem, Sampled, SampledConstants,
+};
 use pyo3::prelude::*;
 
 use crate::callbacks::Argument::{Batch, Point};
@@ -81,12 +84,33 @@ impl SaddleProblem for PythonProblem<'_> {
         self.functions.dim_y
     }
 
-    fn image_dim(&self) -> usize {
-        self.functions.dim_image
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        self.callbacks.number(&self.functions.value, &[Point(at.image), Point(y)])
     }
 
-    fn has_operator(&self) -> bool {
-        self.functions.image.is_some()
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.functions.grad_image, &[Point(at.image), Point(y)], out);
+    }
+
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.functions.grad_y, &[Point(at.image), Point(y)], out);
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let Functions { image, best_response_y, .. } = &self.functions;
+        let mut capabilities = Capabilities::NONE.with_constants(self);
+        capabilities.operator = image.as_ref().map(|_| self as &dyn LinearOperator);
+        capabilities.best_response = best_response_y.as_ref().map(|_| self as &dyn BestResponse);
+        if let Some(samples) = &self.samples {
+            capabilities = capabilities.with_sampled(samples).with_sampled_constants(samples);
+        }
+        capabilities
+    }
+}
+
+impl LinearOperator for PythonProblem<'_> {
+    fn image_dim(&self) -> usize {
+        self.functions.dim_image
     }
 
     fn image(&self, x: &[f64], out: &mut [f64]) {
@@ -102,35 +126,19 @@ impl SaddleProblem for PythonProblem<'_> {
             None => out.copy_from_slice(s),
         }
     }
+}
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        self.callbacks.number(&self.functions.value, &[Point(at.image), Point(y)])
-    }
-
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.callbacks.vector(&self.functions.grad_image, &[Point(at.image), Point(y)], out);
-    }
-
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.callbacks.vector(&self.functions.grad_y, &[Point(at.image), Point(y)], out);
-    }
-
-    fn has_best_response(&self) -> bool {
-        self.functions.best_response_y.is_some()
-    }
-
-    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+impl BestResponse for PythonProblem<'_> {
+    fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
         let Some(respond) = &self.functions.best_response_y else { return f64::INFINITY };
         self.callbacks.vector(respond, &[Point(at.image)], y);
         8.0 * f64::EPSILON * self.value(at, y).abs()
     }
+}
 
+impl KnownConstants for PythonProblem<'_> {
     fn constants(&self) -> BlockConstants {
         self.constants
-    }
-
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        self.samples.as_ref().map(|samples| samples as &dyn Sampled)
     }
 }
 
@@ -156,7 +164,9 @@ impl Sampled for Samples<'_> {
     fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
         self.callbacks.vector(&self.batches.grad_y, &[Batch(batch), Point(x), Point(y)], out);
     }
+}
 
+impl SampledConstants for Samples<'_> {
     fn mean_smoothness(&self) -> Option<f64> {
         self.batches.mean_smoothness
     }

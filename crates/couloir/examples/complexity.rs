@@ -5,7 +5,7 @@
 use couloir::block::{Istorc, IstorcConstants, Snapshot};
 use couloir::domain::{BoxSet, Domain, L2Ball};
 use couloir::problem::{
-    Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, Sampled,
+    Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, SampledConstants,
 };
 use couloir::random::Streams;
 use couloir::run::{Algorithm, Flow, NoClock, StopRules, TracePoint};
@@ -144,8 +144,7 @@ fn istorc() -> Result<Vec<Point>> {
         .build()?;
     let sum = QuadraticSum::new(base, Population::Infinite, 0.3, 0.3, 8)?;
     let x = sum.base().saddle().x.clone();
-    let value =
-        |y: &[f64]| -> f64 { -sum.value(couloir::problem::Seen { image: &x, cache: &[] }, y) };
+    let value = |y: &[f64]| -> f64 { -sum.value(couloir::problem::PreparedImage::plain(&x), y) };
     // at x = x* the maximiser is y*
     let best = value(&sum.base().saddle().y);
     let constants = IstorcConstants {

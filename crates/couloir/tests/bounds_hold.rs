@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Family, families};
-use couloir::problem::SaddleProblem;
+use couloir::problem::{KnownConstants, SaddleProblem};
 use couloir::run::{Algorithm, Flow, Status, StopRules, TracePoint};
 use couloir::solver::{CertifiedSettings, PrintedConstants, PrintedSettings};
 use couloir::{Inner, Method, Solve};
@@ -121,12 +121,12 @@ fn the_prox_map_contracts_by_a_half() {
             let mu = p.constants().mu.expect("mu");
             let mut slope = vec![0.0; ys.dim()];
             let y0 = &p.saddle().y;
-            p.grad_y(Seen { image: x, cache: &[] }, y0, &mut slope);
+            p.grad_y(PreparedImage::plain(x), y0, &mut slope);
             slope.iter_mut().for_each(|g| *g = -*g);
             let mut y = vec![0.0; ys.dim()];
             y_oracle.prox(&slope, y0, mu, &mut y).expect("a projection");
             let mut g = vec![0.0; n];
-            p.grad_image(Seen { image: z, cache: &[] }, &y, &mut g);
+            p.grad_image(PreparedImage::plain(z), &y, &mut g);
             let mut u = vec![0.0; n];
             x_oracle.prox(&g, v, alpha, &mut u).expect("a projection");
             (0..n).map(|i| (1.0 - gamma) * v[i] + gamma * u[i]).collect()
@@ -149,7 +149,7 @@ fn the_prox_map_contracts_by_a_half() {
     assert!(worst > 0.02, "the maps hardly move: {worst} proves nothing");
 }
 
-use couloir::problem::Seen;
+use couloir::problem::PreparedImage;
 use rand::{RngExt, SeedableRng};
 
 struct Points<'a> {

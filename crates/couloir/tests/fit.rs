@@ -4,7 +4,7 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{
     Fitted, RobustFit, RobustMulticlass, RobustSettings, Scaling, Start, auto_tau, heaviest_feature,
 };
-use couloir::problem::SaddleProblem;
+use couloir::problem::LinearOperator;
 use couloir::run::{Algorithm, Flow, NoClock, TracePoint};
 use couloir::{Error, Inner, Method, Result, Solve};
 

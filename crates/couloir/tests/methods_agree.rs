@@ -1,7 +1,7 @@
 //! Every method certifies the same value on shared strongly convex-concave problems.
 
 use couloir::domain::{BoxSet, Domain, L2Ball, Simplex};
-use couloir::problem::{Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem};
+use couloir::problem::{KnownConstants, Population, QuadraticBilinear, QuadraticSum, Saddle};
 use couloir::run::StopRules;
 use couloir::solver::{PrintedMpscgsSettings, SpfwRate, SpfwSettings, SvreSettings};
 use couloir::{Certificate, Method, Solve};
@@ -80,7 +80,7 @@ fn methods(shared: &Shared) -> Vec<(&'static str, Method)> {
     ];
     if let Some(distances) = shared.inside {
         let diameters = (shared.x_set.diameter(), shared.y_set.diameter());
-        let rate = SpfwRate::interior(&shared.sum.constants(), 1.0, diameters, distances)
+        let rate = SpfwRate::interior(&shared.sum.base().constants(), 1.0, diameters, distances)
             .unwrap_or_else(|e| panic!("{}: {e}", shared.name));
         list.push(("spfw", Method::Spfw(SpfwSettings::default().gap_step(rate))));
     }

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Family, families};
-use couloir::problem::{BlockConstants, Population, QuadraticSum, SaddleProblem, Sampled, Seen};
+use couloir::problem::{
+    Capabilities, Population, PreparedImage, QuadraticSum, SaddleProblem, Sampled,
+};
 use couloir::run::Status;
 use couloir::solver::{PracticalSettings, PrintedMpscgsSettings, SvreSettings};
 use couloir::{Error, Method, Solve};
@@ -50,7 +52,7 @@ impl Breaking<'_> {
     }
 
     fn sum(&self) -> &dyn Sampled {
-        self.problem.sampled().expect("a sum")
+        self.problem.capabilities().sampled.expect("a sum")
     }
 }
 
@@ -61,22 +63,24 @@ impl SaddleProblem for Breaking<'_> {
     fn dim_y(&self) -> usize {
         self.problem.dim_y()
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.break_value(self.problem.value(at, y))
     }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.problem.grad_image(at, y, out);
         self.break_x(out);
     }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.problem.grad_y(at, y, out);
         self.break_y(out);
     }
-    fn constants(&self) -> BlockConstants {
-        self.problem.constants()
-    }
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        self.problem.sampled().map(|_| self as &dyn Sampled)
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut kept = self.problem.capabilities();
+        // these would bypass what breaks
+        kept.differences = None;
+        kept.restriction = None;
+        kept.sampled = kept.sampled.map(|_| self as &dyn Sampled);
+        kept
     }
 }
 
@@ -94,12 +98,6 @@ impl Sampled for Breaking<'_> {
     fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
         self.sum().batch_grad_y(batch, x, y, out);
         self.break_y(out);
-    }
-    fn mean_smoothness(&self) -> Option<f64> {
-        self.sum().mean_smoothness()
-    }
-    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
-        self.sum().batch_constants(batch)
     }
 }
 

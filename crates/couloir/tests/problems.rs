@@ -4,7 +4,9 @@ mod common;
 
 use common::families;
 use couloir::domain::Domain;
-use couloir::problem::{Population, QuadraticSum, SaddleProblem, Seen, check_gradient};
+use couloir::problem::{
+    ExactDifferences, Population, PreparedImage, QuadraticSum, SaddleProblem, check_gradient,
+};
 
 #[test]
 fn gradients_agree_with_finite_differences() {
@@ -24,7 +26,7 @@ fn the_saddle_point_is_one() {
         let (p, xs, ys) = (&family.problem, &*family.x_set, &*family.y_set);
         let saddle = p.saddle();
         assert!(xs.contains(&saddle.x, 1e-12) && ys.contains(&saddle.y, 1e-12), "{}", family.name);
-        let value = |x: &[f64], y: &[f64]| p.value(Seen { image: x, cache: &[] }, y);
+        let value = |x: &[f64], y: &[f64]| p.value(PreparedImage::plain(x), y);
         assert_eq!(value(&saddle.x, &saddle.y), saddle.value);
         for trial in 0..200 {
             let point = |set: &dyn Domain, shift: f64| {
@@ -54,7 +56,7 @@ fn differences_without_cancellation_agree_with_the_values() {
     let a: Vec<f64> = (0..n).map(|i| (i as f64).sin() * 0.2).collect();
     let b: Vec<f64> = (0..n).map(|i| (i as f64).cos() * 0.2).collect();
     let (y, w) = (vec![0.1; m], (0..m).map(|i| 0.05 * i as f64).collect::<Vec<_>>());
-    let (sa, sb) = (Seen { image: &a, cache: &[] }, Seen { image: &b, cache: &[] });
+    let (sa, sb) = (PreparedImage::plain(&a), PreparedImage::plain(&b));
     let mut g = vec![0.0; n];
     p.grad_image(sa, &y, &mut g);
     let slope: f64 = (0..n).map(|i| g[i] * (b[i] - a[i])).sum();
@@ -71,8 +73,8 @@ fn the_mean_over_all_components_is_the_whole() {
     let sum = QuadraticSum::new(family.problem, Population::Finite(n), 0.5, 0.3, 9).expect("a sum");
     let x: Vec<f64> = (0..sum.dim_x()).map(|i| 0.1 * (i as f64).cos()).collect();
     let y: Vec<f64> = (0..sum.dim_y()).map(|i| 0.1 * (i as f64).sin()).collect();
-    let at = Seen { image: &x, cache: &[] };
-    let batches = sum.sampled().expect("a finite sum");
+    let at = PreparedImage::plain(&x);
+    let batches = sum.capabilities().sampled.expect("a finite sum");
     assert_eq!(batches.population(), Population::Finite(n));
     let all: Vec<u64> = (0..n).collect();
     let (mut whole, mut batch) = (vec![0.0; x.len()], vec![0.0; x.len()]);

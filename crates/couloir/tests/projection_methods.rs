@@ -8,7 +8,7 @@ use common::{Plain, Rescaled, families};
 use couloir::domain::{BoxSet, Domain, L2Ball, LoSet, NuclearBall, Simplex};
 use couloir::oracles::Counter;
 use couloir::problem::{
-    BlockConstants, Population, QuadraticBilinear, QuadraticSum, SaddleProblem, Sampled, Seen,
+    Capabilities, Population, PreparedImage, QuadraticBilinear, QuadraticSum, SaddleProblem,
 };
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
 use couloir::solver::{
@@ -176,20 +176,20 @@ impl<P: SaddleProblem> SaddleProblem for NoConstants<P> {
     fn dim_y(&self) -> usize {
         self.0.dim_y()
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.0.value(at, y)
     }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_image(at, y, out);
     }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_y(at, y, out);
     }
-    fn constants(&self) -> BlockConstants {
-        BlockConstants::default()
-    }
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        self.0.sampled()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut kept = self.0.capabilities();
+        kept.constants = None;
+        kept.differences = None;
+        kept
     }
 }
 
@@ -218,7 +218,7 @@ fn the_estimator_is_unbiased_and_exact_on_the_full_batch() {
         svre.step().expect("a step");
     }
     let (x, y) = (vec![0.2; 12], vec![1.0 / 9.0; 9]);
-    let at = Seen { image: &x, cache: &[] };
+    let at = PreparedImage::plain(&x);
     let all: Vec<u64> = (0..60).collect();
     let mut stream = couloir::random::Streams::new(9).stream("test");
     for block in [Block::X, Block::Y] {
@@ -391,17 +391,20 @@ impl SaddleProblem for Explosive {
     fn dim_y(&self) -> usize {
         self.0.dim_y()
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.0.value(at, y)
     }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_image(at, y, out);
         if at.image.iter().map(|v| v * v).sum::<f64>() > 0.9 {
             out[0] = f64::NAN;
         }
     }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_y(at, y, out);
+    }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE
     }
 }
 

@@ -3,7 +3,10 @@
 use couloir::domain::Domain;
 use couloir::linalg::{Layout, SparseMatrix, dot};
 use couloir::model::{RobustMulticlass, RobustSettings, Scaling};
-use couloir::problem::{SaddleProblem, Sampled, Seen, check_gradient};
+use couloir::problem::{
+    BestResponse, ExactDifferences, KnownConstants, LinearOperator, PreparedImage, SaddleProblem,
+    Sampled, WithFallbacks, check_gradient,
+};
 use couloir::random::Streams;
 use couloir::{Method, Solve};
 
@@ -56,6 +59,7 @@ struct At {
 
 impl At {
     fn new(model: &dyn SaddleProblem, x: &[f64]) -> Self {
+        let model = WithFallbacks::new(model);
         let mut at =
             At { image: vec![0.0; model.image_dim()], cache: vec![0.0; model.cache_dim()] };
         model.image(x, &mut at.image);
@@ -63,8 +67,8 @@ impl At {
         at
     }
 
-    fn seen(&self) -> Seen<'_> {
-        Seen { image: &self.image, cache: &self.cache }
+    fn prepared(&self) -> PreparedImage<'_> {
+        PreparedImage { image: &self.image, cache: &self.cache }
     }
 }
 
@@ -118,9 +122,9 @@ fn the_best_response_is_the_maximiser() {
             let at = At::new(&model, &some_x(&model, size));
             let n = model.len();
             let mut y = vec![f64::NAN; n];
-            let gap = model.best_response(at.seen(), &mut y);
+            let gap = model.best_response(at.prepared(), &mut y);
             assert!(model.y_set().violation(&y) < 1e-14);
-            let value = model.value(at.seen(), &y);
+            let value = model.value(at.prepared(), &y);
             assert!(gap >= 0.0 && gap <= 1e-13 * (1.0 + value.abs() + lambda_n), "{gap:e}");
             // against the set's own projection
             let slope: Vec<f64> = at.cache[..n].iter().map(|l| -model.scale() * l).collect();
@@ -133,14 +137,14 @@ fn the_best_response_is_the_maximiser() {
             }
             // KKT: the slope is the same where y > 0 and no larger where y = 0
             let mut g = vec![0.0; n];
-            model.grad_y(at.seen(), &y, &mut g);
+            model.grad_y(at.prepared(), &y, &mut g);
             let top = g.iter().fold(f64::NEG_INFINITY, |m, v| m.max(*v));
             let scale = 1e-11 * (1.0 + top.abs() + lambda_n);
             assert!(y.iter().zip(&g).all(|(y, g)| *y == 0.0 || top - g < scale));
             // and no other point does better
             for phase in 0..20 {
                 let other = some_y(n, phase as f64);
-                assert!(model.value(at.seen(), &other) <= value + 1e-12);
+                assert!(model.value(at.prepared(), &other) <= value + 1e-12);
             }
         }
     }
@@ -157,18 +161,18 @@ fn bends_and_changes_agree_with_the_values() {
                 x.iter().enumerate().map(|(i, v)| v + step * (1.1 * i as f64).cos()).collect();
             let (a, b) = (At::new(&model, &x), At::new(&model, &z));
             let mut slope = vec![0.0; a.image.len()];
-            model.grad_image(a.seen(), &y, &mut slope);
+            model.grad_image(a.prepared(), &y, &mut slope);
             let along: f64 = (0..slope.len()).map(|i| slope[i] * (b.image[i] - a.image[i])).sum();
-            let plain = model.value(b.seen(), &y) - model.value(a.seen(), &y) - along;
-            let bend = model.bend_x(a.seen(), b.seen(), &y, along);
+            let plain = model.value(b.prepared(), &y) - model.value(a.prepared(), &y) - along;
+            let bend = model.bend_x(a.prepared(), b.prepared(), &y, along);
             let size = model.scale() * 20.0;
             assert!(
                 (bend.value - plain).abs() <= bend.rounding + 1e-14 * size,
                 "{bend:?} {plain:e}"
             );
             assert!(bend.value > 0.0 && bend.rounding < 1e-6 * bend.value, "{bend:?}");
-            let plain = model.value(a.seen(), &w) - model.value(a.seen(), &y);
-            let change = model.change_y(a.seen(), &y, &w);
+            let plain = model.value(a.prepared(), &w) - model.value(a.prepared(), &y);
+            let change = model.change_y(a.prepared(), &y, &w);
             assert!((change.value - plain).abs() < 1e-13 + change.rounding, "{change:?} {plain:e}");
         }
     }
@@ -178,50 +182,54 @@ fn bends_and_changes_agree_with_the_values() {
 fn batches_are_means_of_components_and_all_of_them_are_the_whole() {
     for settings in variants() {
         let model = model(40, 30, 3, settings);
-        let sampled: &dyn Sampled = model.sampled().expect("a mean");
+        let sampled: &dyn Sampled = model.capabilities().sampled.expect("a mean");
         let (x, y) = (some_x(&model, 1.0), some_y(40, 0.4));
         let at = At::new(&model, &x);
         let mut slope = vec![0.0; at.image.len()];
-        model.grad_image(at.seen(), &y, &mut slope);
+        model.grad_image(at.prepared(), &y, &mut slope);
         let (mut gx, mut gy) = (vec![0.0; x.len()], vec![0.0; 40]);
         model.adjoint(&slope, &mut gx);
-        model.grad_y(at.seen(), &y, &mut gy);
+        model.grad_y(at.prepared(), &y, &mut gy);
         let all: Vec<u64> = (0..40).collect();
         let (mut bx, mut by) = (vec![0.0; x.len()], vec![0.0; 40]);
         sampled.batch_grad_x(&all, &x, &y, &mut bx);
         sampled.batch_grad_y(&all, &x, &y, &mut by);
         assert!(couloir::linalg::distance_squared(&gx, &bx) < 1e-26);
         assert!(couloir::linalg::distance_squared(&gy, &by) < 1e-24);
-        let value = model.value(at.seen(), &y);
+        let value = model.value(at.prepared(), &y);
         assert!((sampled.batch_value(&all, &x, &y) - value).abs() < 1e-13);
         let single: f64 = all.iter().map(|&i| sampled.batch_value(&[i], &x, &y)).sum();
         assert!((single / 40.0 - value).abs() < 1e-13);
 
         // a batch as a problem, with a row that it has twice
         let batch = [3, 17, 3, 22, 39, 8];
-        let part = sampled.restrict(&batch).expect("it can");
+        let restriction = model.capabilities().restriction.expect("batches are problems");
+        let part = restriction.restrict(&batch).expect("it can");
+        let part = WithFallbacks::new(&*part);
         assert!(check_gradient(&*part, &x, &y).expect("finite").worst() < 1e-6);
         let at = At::new(&*part, &x);
         let value = sampled.batch_value(&batch, &x, &y);
-        assert!((part.value(at.seen(), &y) - value).abs() < 1e-13);
+        assert!((part.value(at.prepared(), &y) - value).abs() < 1e-13);
         let mut slope = vec![0.0; at.image.len()];
-        part.grad_image(at.seen(), &y, &mut slope);
+        part.grad_image(at.prepared(), &y, &mut slope);
         part.adjoint(&slope, &mut gx);
-        part.grad_y(at.seen(), &y, &mut gy);
+        part.grad_y(at.prepared(), &y, &mut gy);
         sampled.batch_grad_x(&batch, &x, &y, &mut bx);
         sampled.batch_grad_y(&batch, &x, &y, &mut by);
         assert!(couloir::linalg::distance_squared(&gx, &bx) < 1e-26);
         assert!(couloir::linalg::distance_squared(&gy, &by) < 1e-24);
         let mut best = vec![0.0; 40];
-        assert!(part.best_response(at.seen(), &mut best) < 1e-12);
-        assert!(part.value(at.seen(), &best) >= value);
+        let response = part.capabilities().best_response.expect("its own");
+        assert!(response.best_response(at.prepared(), &mut best) < 1e-12);
+        assert!(part.value(at.prepared(), &best) >= value);
         let there = At::new(&*part, &some_x(&model, 1.01));
         let along: f64 = (0..slope.len()).map(|i| slope[i] * (there.image[i] - at.image[i])).sum();
-        let bend = part.bend_x(at.seen(), there.seen(), &y, along);
-        let plain = part.value(there.seen(), &y) - part.value(at.seen(), &y) - along;
+        assert!(part.capabilities().differences.is_some());
+        let bend = part.bend_x(at.prepared(), there.prepared(), &y, along);
+        let plain = part.value(there.prepared(), &y) - part.value(at.prepared(), &y) - along;
         assert!((bend.value - plain).abs() < 1e-13 + bend.rounding);
-        let change = part.change_y(at.seen(), &y, &best);
-        assert!((change.value - (part.value(at.seen(), &best) - value)).abs() < 1e-12);
+        let change = part.change_y(at.prepared(), &y, &best);
+        assert!((change.value - (part.value(at.prepared(), &best) - value)).abs() < 1e-12);
     }
 }
 
@@ -234,7 +242,7 @@ fn the_constants_hold_between_random_points() {
         let gradient = |x: &[f64], y: &[f64]| {
             let at = At::new(&model, x);
             let (mut s, mut g) = (vec![0.0; at.image.len()], vec![0.0; x.len()]);
-            model.grad_image(at.seen(), y, &mut s);
+            model.grad_image(at.prepared(), y, &mut s);
             model.adjoint(&s, &mut g);
             g
         };
@@ -280,8 +288,8 @@ fn a_certified_solve_reaches_its_gap_on_any_number_of_threads() {
         // the certificate's upper bound is the primal value at x, measured anew
         let at = At::new(&model, &solution.x);
         let mut y = vec![0.0; model.len()];
-        model.best_response(at.seen(), &mut y);
-        let primal = model.value(at.seen(), &y);
+        model.best_response(at.prepared(), &mut y);
+        let primal = model.value(at.prepared(), &y);
         let certificate = outcome.certificate;
         assert!(primal <= certificate.upper + 1e-12 * primal.abs());
         assert!(primal >= certificate.lower);
@@ -292,7 +300,7 @@ fn a_certified_solve_reaches_its_gap_on_any_number_of_threads() {
 #[test]
 fn printed_mpscgs_can_ask_for_its_constants() {
     let model = model(50, 30, 3, RobustSettings::default());
-    let sampled = model.sampled().expect("a mean");
+    let sampled = model.capabilities().sampled_constants.expect("known");
     assert!(sampled.sigma().expect("known") > 0.0);
     let mean = sampled.mean_smoothness().expect("known");
     assert!(mean >= model.constants().lyy.expect("known"));

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Plain, families};
 use couloir::Inner;
-use couloir::problem::SaddleProblem;
+use couloir::problem::{KnownConstants, SaddleProblem};
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint, run};
 use couloir::solver::{Certified, CertifiedSettings};
 

@@ -5,7 +5,7 @@ mod common;
 use common::Rescaled;
 use couloir::domain::{L2Ball, NuclearBall, Simplex};
 use couloir::oracles::Counter;
-use couloir::problem::{QuadraticBilinear, SaddleProblem};
+use couloir::problem::{KnownConstants, QuadraticBilinear, SaddleProblem};
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
 use couloir::{Inner, Method, Solve, solver::CertifiedSettings};
 

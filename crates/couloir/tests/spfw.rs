@@ -5,7 +5,10 @@ mod counting;
 
 use common::{Rescaled, families};
 use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, Simplex};
-use couloir::problem::{BlockConstants, QuadraticBilinear, Saddle, SaddleProblem, Seen};
+use couloir::problem::{
+    BlockConstants, Capabilities, KnownConstants, LinearOperator, PreparedImage, QuadraticBilinear,
+    Saddle, SaddleProblem,
+};
 use couloir::run::{Algorithm, Step};
 use couloir::solver::{SpAfw, SpAfwSettings, SpAfwStep, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 use couloir::{Block, Error, Method, Solve};
@@ -29,7 +32,7 @@ fn quadratic(mu: f64, lxy: f64, x: (&[f64], &[f64]), y: (&[f64], &[f64])) -> Qua
 /// `h = f(x, y*) - f(x*, y)`.
 fn h(problem: &QuadraticBilinear, (x, y): (&[f64], &[f64])) -> f64 {
     let s = problem.saddle();
-    let f = |x: &[f64], y: &[f64]| problem.value(Seen { image: x, cache: &[] }, y);
+    let f = |x: &[f64], y: &[f64]| problem.value(PreparedImage::plain(x), y);
     f(x, &s.y) - f(&s.x, y)
 }
 
@@ -317,20 +320,39 @@ fn every_iterate_is_feasible() {
 }
 
 /// The same function seen through the image `A x = -3 x`.
-struct Seen3<'a>(&'a QuadraticBilinear);
+struct ThroughMinusThree<'a>(&'a QuadraticBilinear);
 
-impl Seen3<'_> {
-    fn back(at: Seen<'_>) -> Vec<f64> {
+impl ThroughMinusThree<'_> {
+    fn back(at: PreparedImage<'_>) -> Vec<f64> {
         at.image.iter().map(|v| v / -3.0).collect()
     }
 }
 
-impl SaddleProblem for Seen3<'_> {
+impl SaddleProblem for ThroughMinusThree<'_> {
     fn dim_x(&self) -> usize {
         self.0.dim_x()
     }
     fn dim_y(&self) -> usize {
         self.0.dim_y()
+    }
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        self.0.value(PreparedImage::plain(&Self::back(at)), y)
+    }
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.0.grad_image(PreparedImage::plain(&Self::back(at)), y, out);
+        out.iter_mut().for_each(|g| *g /= -3.0);
+    }
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.0.grad_y(PreparedImage::plain(&Self::back(at)), y, out);
+    }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE.with_operator(self)
+    }
+}
+
+impl LinearOperator for ThroughMinusThree<'_> {
+    fn image_dim(&self) -> usize {
+        self.0.dim_x()
     }
     fn image(&self, x: &[f64], out: &mut [f64]) {
         out.iter_mut().zip(x).for_each(|(o, x)| *o = -3.0 * x);
@@ -338,22 +360,12 @@ impl SaddleProblem for Seen3<'_> {
     fn adjoint(&self, s: &[f64], out: &mut [f64]) {
         self.image(s, out);
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        self.0.value(Seen { image: &Self::back(at), cache: &[] }, y)
-    }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.0.grad_image(Seen { image: &Self::back(at), cache: &[] }, y, out);
-        out.iter_mut().for_each(|g| *g /= -3.0);
-    }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.0.grad_y(Seen { image: &Self::back(at), cache: &[] }, y, out);
-    }
 }
 
 #[test]
 fn images_move_with_the_iterates() {
     let OnAFace { x_set, y_set, problem, .. } = on_a_face().swap_remove(1);
-    let seen = Seen3(&problem);
+    let seen = ThroughMinusThree(&problem);
     for method in [Method::spfw(), Method::spafw()] {
         let solve = Solve::new(&seen, &*x_set, &*y_set).method(method.clone()).gap(1e-2);
         let solution = solve.iterations(3000).run().expect("a run");

@@ -3,8 +3,8 @@
 use couloir::block::{Istorc, IstorcConstants, SampledFunction, Snapshot};
 use couloir::domain::{BoxSet, Domain, L2Ball, NuclearBall, Simplex, SlideState};
 use couloir::problem::{
-    BatchProblem, Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, Sampled,
-    Seen, check_gradient,
+    BatchProblem, KnownConstants, Population, PreparedImage, QuadraticBilinear, QuadraticSum,
+    Saddle, SaddleProblem, SampledConstants, check_gradient,
 };
 use couloir::random::Streams;
 use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
@@ -179,7 +179,7 @@ fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {
         let mut settings = PrintedMpscgsSettings::default();
         settings.sigma = Some(sum.sigma_on(x_set.diameter(), y_set.diameter()));
         let l = sum.mean_smoothness().expect("it is known");
-        let mu = sum.constants().mu.expect("it is known");
+        let mu = sum.base().constants().mu.expect("it is known");
         assert!(l / mu <= 1.5, "kappa {}", l / mu);
         let inner = IstorcConstants {
             smoothness: l,
@@ -305,7 +305,7 @@ fn the_mean_over_a_batch_is_a_problem_with_right_gradients() {
     let (x, y) = ([0.3, -0.2, 0.1], [0.2, 0.1, -0.4]);
     assert!(check_gradient(&batch, &x, &y).expect("finite").worst() < 1e-6);
     let all = BatchProblem::new(&sum, (0..100).collect()).expect("a mean");
-    let at = Seen { image: &x, cache: &[] };
+    let at = PreparedImage::plain(&x);
     assert!((all.value(at, &y) - sum.value(at, &y)).abs() < 1e-14);
     assert!((batch.value(at, &y) - sum.value(at, &y)).abs() > 1e-6);
     assert!(BatchProblem::new(sum.base(), vec![0]).is_none());

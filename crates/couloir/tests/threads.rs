@@ -2,7 +2,7 @@
 
 use couloir::domain::L1Ball;
 use couloir::model::{GroupRobust, SyntheticGroups};
-use couloir::problem::{SaddleProblem, check_gradient};
+use couloir::problem::{PreparedImage, SaddleProblem, WithFallbacks, check_gradient};
 use couloir::run::StopRules;
 use couloir::{Method, Solution, Solve};
 
@@ -59,16 +59,19 @@ fn the_group_robust_model_has_right_gradients() {
     let x: Vec<f64> = (0..model.dim_x()).map(|i| (i as f64 * 0.3).sin()).collect();
     let y = [0.1, 0.4, 0.3, 0.2];
     assert!(check_gradient(&model, &x, &y).expect("finite").worst() < 1e-6);
-    let sampled = model.sampled().expect("a finite sum");
+    let capabilities = model.capabilities();
+    let sampled = capabilities.sampled.expect("a finite sum");
     let batch: Vec<u64> = (0..30_000).step_by(7).collect();
-    let part = sampled.restrict(&batch).expect("it can");
+    let restriction = capabilities.restriction.expect("batches are problems");
+    let part = restriction.restrict(&batch).expect("it can");
+    let part = WithFallbacks::new(&*part);
     assert!(check_gradient(&*part, &x, &y).expect("finite").worst() < 1e-6);
     // the restriction is the batch's mean
     let mut image = vec![0.0; part.image_dim()];
     let mut cache = vec![0.0; part.cache_dim()];
     part.image(&x, &mut image);
     part.prepare(&image, &mut cache);
-    let at = couloir::problem::Seen { image: &image, cache: &cache };
+    let at = PreparedImage { image: &image, cache: &cache };
     let value = sampled.batch_value(&batch, &x, &y);
     assert!((part.value(at, &y) - value).abs() < 1e-12 * value.abs());
     let (mut a, mut b) = (vec![0.0; x.len()], vec![0.0; x.len()]);
@@ -82,12 +85,13 @@ fn the_group_robust_model_has_right_gradients() {
     sampled.batch_grad_y(&batch, &x, &y, &mut b);
     assert!(couloir::linalg::distance_squared(&a, &b) < 1e-24);
     // bends and changes without cancellation agree with the values
+    assert!(part.capabilities().differences.is_some());
     let z: Vec<f64> = x.iter().map(|v| v + 0.01).collect();
     let mut image_z = vec![0.0; part.image_dim()];
     let mut cache_z = vec![0.0; part.cache_dim()];
     part.image(&z, &mut image_z);
     part.prepare(&image_z, &mut cache_z);
-    let at_z = couloir::problem::Seen { image: &image_z, cache: &cache_z };
+    let at_z = PreparedImage { image: &image_z, cache: &cache_z };
     let along: f64 = (0..image.len()).map(|i| slope[i] * (image_z[i] - image[i])).sum();
     let plain = part.value(at_z, &y) - part.value(at, &y) - along;
     let bend = part.bend_x(at, at_z, &y, along).value;

@@ -3,7 +3,11 @@
 use crate::domain::{Domain, Simplex};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::SparseMatrix;
-use crate::problem::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
+use crate::problem::{
+    BatchRestriction, BestResponse, BlockConstants, Capabilities, ExactDifferences, Identity,
+    KnownConstants, LinearOperator, Measured, Population, Preparation, PreparedImage,
+    SaddleProblem, Sampled, SampledConstants,
+};
 use crate::random::Streams;
 use crate::state::{Digest, Fingerprint};
 use rayon::prelude::*;
@@ -167,10 +171,42 @@ impl SaddleProblem for GroupRobust {
         self.y_set.dim()
     }
 
-    fn has_operator(&self) -> bool {
-        true
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        crate::linalg::dot(at.cache, y) + self.regulariser(y)
     }
 
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+            for (offset, o) in out.iter_mut().enumerate() {
+                let i = chunk * CHUNK + offset;
+                let b = self.labels[i];
+                let weight = self.weights[i] * y[self.groups[i] as usize];
+                *o = -weight * b * complement(b * at.image[i]);
+            }
+        });
+    }
+
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        for g in 0..y.len() {
+            out[g] = at.cache[g] - self.mu * (y[g] - self.even());
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE
+            .with_operator(self)
+            .with_preparation(self)
+            .with_best_response(self)
+            .with_differences(self)
+            .with_constants(self)
+            .with_sampled(self)
+            .with_sampled_constants(self)
+            .with_restriction(self)
+            .with_identity(self)
+    }
+}
+
+impl LinearOperator for GroupRobust {
     fn image_dim(&self) -> usize {
         self.len()
     }
@@ -182,7 +218,9 @@ impl SaddleProblem for GroupRobust {
     fn adjoint(&self, s: &[f64], out: &mut [f64]) {
         self.rows.multiply_transposed(s, out);
     }
+}
 
+impl Preparation for GroupRobust {
     fn cache_dim(&self) -> usize {
         self.dim_y()
     }
@@ -206,39 +244,34 @@ impl SaddleProblem for GroupRobust {
         }
     }
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        crate::linalg::dot(at.cache, y) + self.regulariser(y)
+    fn prepare_filled(
+        &self,
+        fill: &(dyn Fn(usize, &mut [f64]) + Sync),
+        image: &mut [f64],
+        cache: &mut [f64],
+    ) {
+        fill(0, image);
+        self.prepare(image, cache);
     }
+}
 
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
-            for (offset, o) in out.iter_mut().enumerate() {
-                let i = chunk * CHUNK + offset;
-                let b = self.labels[i];
-                let weight = self.weights[i] * y[self.groups[i] as usize];
-                *o = -weight * b * complement(b * at.image[i]);
-            }
-        });
-    }
-
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        for g in 0..y.len() {
-            out[g] = at.cache[g] - self.mu * (y[g] - self.even());
-        }
-    }
-
-    fn has_best_response(&self) -> bool {
-        true
-    }
-
-    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+impl BestResponse for GroupRobust {
+    fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
         let slope: Vec<f64> = at.cache.iter().map(|l| -l).collect();
         let mut centre = vec![0.0; y.len()];
         self.y_set.center(&mut centre);
         self.y_set.oracle().prox(&slope, &centre, self.mu, y).unwrap_or(f64::INFINITY)
     }
+}
 
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], _slope: f64) -> Measured {
+impl ExactDifferences for GroupRobust {
+    fn bend_x(
+        &self,
+        from: PreparedImage<'_>,
+        to: PreparedImage<'_>,
+        y: &[f64],
+        _slope: f64,
+    ) -> Measured {
         let value = self.sum_rows(|i| {
             let b = self.labels[i];
             let weight = self.weights[i] * y[self.groups[i] as usize];
@@ -247,7 +280,7 @@ impl SaddleProblem for GroupRobust {
         Measured { value, rounding: 1e-6 * value.abs() + f64::MIN_POSITIVE }
     }
 
-    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+    fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
         // the losses' common part cancels, since both sum to 1
         let shift = at.cache[0];
         let (mut value, mut size) = (0.0, 0.0);
@@ -259,11 +292,15 @@ impl SaddleProblem for GroupRobust {
         }
         Measured { value, rounding: 4.0 * f64::EPSILON * size }
     }
+}
 
+impl KnownConstants for GroupRobust {
     fn constants(&self) -> BlockConstants {
         BlockConstants::all(self.bounds.lxx, self.bounds.lxy, self.mu, self.mu)
     }
+}
 
+impl Identity for GroupRobust {
     fn fingerprint(&self, print: &mut Fingerprint) {
         print.note("mu", self.mu);
         self.rows.fingerprint(print);
@@ -271,10 +308,6 @@ impl SaddleProblem for GroupRobust {
         digest.numbers(&self.labels);
         digest.indices(&self.groups);
         print.note("labels and groups (SHA-256)", digest.name());
-    }
-
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        Some(self)
     }
 }
 
@@ -315,12 +348,32 @@ impl Sampled for GroupRobust {
             out[self.groups[i] as usize] += loss / batch.len() as f64;
         }
     }
+}
 
+impl SampledConstants for GroupRobust {
     fn mean_smoothness(&self) -> Option<f64> {
         Some(self.bounds.mean)
     }
 
+    fn sigma(&self) -> Option<f64> {
+        None
+    }
+
+    /// Those of the [restriction](BatchRestriction).
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        self.part(batch).constants()
+    }
+}
+
+impl BatchRestriction for GroupRobust {
     fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
+        Some(Box::new(self.part(batch)))
+    }
+}
+
+impl GroupRobust {
+    /// The mean over a batch.
+    fn part(&self, batch: &[u64]) -> GroupRobust {
         let size = batch.len() as f64;
         let pick = |i: &u64| *i as usize;
         let rows = self.rows.select(batch);
@@ -333,7 +386,7 @@ impl Sampled for GroupRobust {
         let heaviest = totals.iter().fold(0.0f64, |m, v| m.max(*v));
         let mut bounds = Smoothness::new(&rows, &weights, self.dim_y(), self.mu);
         (bounds.lxx, bounds.lxy) = (bounds.lxx * heaviest, bounds.lxy * heaviest);
-        Some(Box::new(GroupRobust {
+        GroupRobust {
             rows,
             labels: batch.iter().map(|i| self.labels[pick(i)]).collect(),
             groups,
@@ -341,7 +394,7 @@ impl Sampled for GroupRobust {
             y_set: self.y_set.clone(),
             mu: self.mu,
             bounds,
-        }))
+        }
     }
 }
 

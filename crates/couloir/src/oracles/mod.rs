@@ -11,7 +11,9 @@ use crate::domain::{
 };
 use crate::error::{Block, Error, Result, check_finite, check_len};
 use crate::linalg::between;
-use crate::problem::{Measured, PointX, SaddleProblem, Sampled};
+use crate::problem::{
+    ImageSpace, LocalImages, Measured, PointX, SaddleProblem, Sampled, WithFallbacks,
+};
 use crate::random::Population;
 use crate::state::Archive;
 use crate::watch::Watch;
@@ -25,25 +27,31 @@ pub(crate) enum Account {
     Certificate,
 }
 
-/// A problem that is lent, or one made for the occasion.
-pub(crate) enum Held<'a> {
-    Lent(&'a dyn SaddleProblem),
+/// A problem of the caller, or one that was made for a part of a run (a batch).
+pub(crate) enum MaybeOwned<'a> {
+    Borrowed(&'a dyn SaddleProblem),
     Owned(Box<dyn SaddleProblem + 'a>),
 }
 
-impl<'a> std::ops::Deref for Held<'a> {
+impl<'a> std::ops::Deref for MaybeOwned<'a> {
     type Target = dyn SaddleProblem + 'a;
 
     fn deref(&self) -> &Self::Target {
         match self {
-            Held::Lent(problem) => *problem,
-            Held::Owned(problem) => &**problem,
+            MaybeOwned::Borrowed(problem) => *problem,
+            MaybeOwned::Owned(problem) => &**problem,
         }
     }
 }
 
 pub(crate) struct Oracles<'a> {
-    pub problem: Held<'a>,
+    pub problem: MaybeOwned<'a>,
+    /// The same with its capabilities, which are asked for once. An owned problem cannot be borrowed from beside itself:
+    /// it is asked at every call.
+    borrowed: Option<WithFallbacks<'a>>,
+    has_operator: bool,
+    has_best_response: bool,
+    population: Option<Population>,
     pub x_set: &'a dyn Domain,
     pub y_set: &'a dyn Domain,
     pub ledger: Ledger,
@@ -62,16 +70,33 @@ impl<'a> Oracles<'a> {
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
     ) -> Result<Self> {
-        Oracles::of(Held::Lent(problem), x_set, y_set)
+        Oracles::of(MaybeOwned::Borrowed(problem), x_set, y_set)
     }
 
     /// The same for a problem that may be owned.
-    pub fn of(problem: Held<'a>, x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> Result<Self> {
+    pub fn of(
+        problem: MaybeOwned<'a>,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Result<Self> {
         check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
         check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
-        let grad_image = vec![0.0; problem.image_dim()];
+        let borrowed = match &problem {
+            MaybeOwned::Borrowed(problem) => Some(WithFallbacks::new(*problem)),
+            MaybeOwned::Owned(_) => None,
+        };
+        let with_fallbacks = WithFallbacks::new(&*problem);
+        let can = with_fallbacks.capabilities();
+        let (has_operator, has_best_response) =
+            (can.operator.is_some(), can.best_response.is_some());
+        let population = can.sampled.map(|s| s.population());
+        let grad_image = vec![0.0; with_fallbacks.image_dim()];
         let mut oracles = Oracles {
             problem,
+            borrowed,
+            has_operator,
+            has_best_response,
+            population,
             x_set,
             y_set,
             ledger: Ledger::default(),
@@ -95,6 +120,28 @@ impl<'a> Oracles<'a> {
     /// The watch that everything here looks at.
     pub fn watch(&self) -> &Watch {
         &self.watches[0]
+    }
+
+    /// Asks the problem for something that it may do in a way of its own.
+    fn ask<T>(&self, question: impl FnOnce(&WithFallbacks<'_>) -> T) -> T {
+        match &self.borrowed {
+            Some(problem) => question(problem),
+            None => question(&WithFallbacks::new(&*self.problem)),
+        }
+    }
+
+    /// Inner products of images.
+    pub fn images(&self) -> &dyn ImageSpace {
+        let space = match &self.borrowed {
+            Some(problem) => problem.capabilities().image_space,
+            None => self.problem.capabilities().image_space,
+        };
+        space.unwrap_or(&LocalImages)
+    }
+
+    /// Whether the problem knows its best response in `y`.
+    pub fn has_best_response(&self) -> bool {
+        self.has_best_response
     }
 
     fn counts(&mut self) -> &mut OracleCounts {
@@ -181,7 +228,7 @@ impl<'a> Oracles<'a> {
 
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.watch().check()?;
-        self.problem.image(x, out);
+        self.ask(|problem| problem.image(x, out));
         self.count_image();
         check_finite("image of x", out)
     }
@@ -193,12 +240,13 @@ impl<'a> Oracles<'a> {
 
     /// Computes the cache of a point from its image.
     pub fn prepare(&self, point: &mut PointX) {
-        self.problem.prepare(&point.image, &mut point.cache);
+        self.ask(|problem| problem.prepare(&point.image, &mut point.cache));
     }
 
     /// Writes the image of a point piece by piece and computes its cache.
     pub fn prepare_filled(&self, point: &mut PointX, fill: impl Fn(usize, &mut [f64]) + Sync) {
-        self.problem.prepare_filled(&fill, &mut point.image, &mut point.cache);
+        let (image, cache) = (&mut point.image, &mut point.cache);
+        self.ask(|problem| problem.prepare_filled(&fill, image, cache));
     }
 
     /// The same for the image `x + t (v - x)`.
@@ -210,7 +258,7 @@ impl<'a> Oracles<'a> {
     }
 
     pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
-        let value = self.problem.value(at.seen(), y);
+        let value = self.problem.value(at.prepared(), y);
         self.counts().value += 1;
         check_finite("value of f", &[value])?;
         Ok(value)
@@ -223,14 +271,14 @@ impl<'a> Oracles<'a> {
         y: &[f64],
         slope: f64,
     ) -> Result<Measured> {
-        let m = self.problem.bend_x(from.seen(), to.seen(), y, slope);
+        let m = self.ask(|problem| problem.bend_x(from.prepared(), to.prepared(), y, slope));
         self.counts().value += 1;
         check_finite("bend of f in x", &[m.value, m.rounding])?;
         Ok(m)
     }
 
     pub fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
-        let m = self.problem.change_y(at.seen(), from, to);
+        let m = self.ask(|problem| problem.change_y(at.prepared(), from, to));
         self.counts().value += 1;
         check_finite("change of f in y", &[m.value, m.rounding])?;
         Ok(m)
@@ -252,8 +300,8 @@ impl<'a> Oracles<'a> {
         out: &mut [f64],
     ) -> Result<()> {
         self.watch().check()?;
-        self.problem.grad_image(at.seen(), y, in_image);
-        self.problem.adjoint(in_image, out);
+        self.problem.grad_image(at.prepared(), y, in_image);
+        self.ask(|problem| problem.adjoint(in_image, out));
         self.count_grad_x();
         check_finite("grad_x", out)?;
         check_finite("gradient in the image of x", in_image)
@@ -269,17 +317,19 @@ impl<'a> Oracles<'a> {
         (g, with_g): (&mut [f64], bool),
         image: &mut [f64],
     ) -> Result<[f64; 2]> {
-        self.problem.grad_image(at.seen(), y, in_image);
-        if with_g {
-            self.problem.adjoint(in_image, g);
-            self.problem.image(g, image);
-        } else {
-            self.problem.normal(in_image, g, image);
-        }
+        self.problem.grad_image(at.prepared(), y, in_image);
+        self.ask(|problem| {
+            if with_g {
+                problem.adjoint(in_image, g);
+                problem.image(g, image);
+            } else {
+                problem.normal(in_image, g, image);
+            }
+        });
         self.count_grad_x();
         self.count_image();
         // what is not finite in g is not in its image either, and what is not finite has no finite length
-        let space = self.problem.image_space();
+        let space = self.images();
         let lengths = [space.norm(in_image), space.norm(image)];
         if !lengths.iter().all(|l| l.is_finite()) {
             check_finite("gradient in the image of x", in_image)?;
@@ -290,7 +340,7 @@ impl<'a> Oracles<'a> {
 
     /// `A^T s`, which counts as a gradient.
     pub fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
-        self.problem.adjoint(s, out);
+        self.ask(|problem| problem.adjoint(s, out));
         self.count_grad_x();
         check_finite("adjoint product", out)
     }
@@ -306,7 +356,7 @@ impl<'a> Oracles<'a> {
 
     /// The components of a finite sum; 0 for anything else.
     fn components(&self) -> u64 {
-        match self.problem.sampled().map(|s| s.population()) {
+        match self.population {
             Some(Population::Finite(n)) => n,
             _ => 0,
         }
@@ -314,7 +364,7 @@ impl<'a> Oracles<'a> {
 
     pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.watch().check()?;
-        self.problem.grad_y(at.seen(), y, out);
+        self.problem.grad_y(at.prepared(), y, out);
         let components = self.components();
         let counts = self.counts();
         counts.grad_y += 1;
@@ -324,8 +374,8 @@ impl<'a> Oracles<'a> {
 
     /// The gradient in the image alone: no operator product.
     pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
-        self.problem.grad_image(at.seen(), y, out);
-        if self.problem.has_operator() {
+        self.problem.grad_image(at.prepared(), y, out);
+        if self.has_operator {
             self.counts().grad_image += 1;
         } else {
             self.count_grad_x();
@@ -335,7 +385,15 @@ impl<'a> Oracles<'a> {
 
     pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
         self.watch().check()?;
-        let gap = self.problem.best_response(at.seen(), out);
+        let response = self.ask(|problem| {
+            let known = problem.capabilities().best_response;
+            known.map(|known| known.best_response(at.prepared(), out))
+        });
+        let gap = response.ok_or_else(|| Error::MissingOracle {
+            set: "the problem".to_owned(),
+            oracle: "best response (its capability `best_response` is missing)",
+            hint: "use an inner solve for y",
+        })?;
         self.counts().best_response += 1;
         check_finite("best response in y", out)?;
         check_finite("accuracy of the best response in y", &[gap])?;
@@ -486,6 +544,15 @@ impl<'a> Oracles<'a> {
         (&*self.problem, &mut *self.y, counts)
     }
 
+    /// The same with the problem as a mean in place of the problem, for iSTORC.
+    pub fn split_y_sampled(&mut self) -> Result<SampledParts<'_, 'a>> {
+        let counts = match self.account {
+            Account::Method => &mut self.ledger.method,
+            Account::Certificate => &mut self.ledger.certificate,
+        };
+        Ok((sampled_of(self.borrowed.as_ref(), &self.problem)?, &mut *self.y, counts))
+    }
+
     /// The mean of `grad_x` over a batch.
     pub fn batch_grad_x(
         &mut self,
@@ -514,7 +581,7 @@ impl<'a> Oracles<'a> {
 
     /// Counts gradients of single components, and the share of a pass that they are.
     pub fn count_components(&mut self, components: u64) {
-        let population = self.problem.sampled().map(|s| s.population());
+        let population = self.population;
         let counts = self.counts();
         counts.component_grads += components;
         if let Some(Population::Finite(n)) = population {
@@ -524,10 +591,24 @@ impl<'a> Oracles<'a> {
 
     /// The problem as a mean, or an error that says that it is none.
     pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
-        self.problem.sampled().ok_or_else(|| Error::MissingOracle {
-            set: "the problem".to_owned(),
-            oracle: "batches (`sampled()` is None)",
-            hint: "ask for whole gradients instead",
-        })
+        sampled_of(self.borrowed.as_ref(), &self.problem)
     }
+}
+
+/// A problem as a mean, the oracle of Y, the counts.
+type SampledParts<'s, 'a> = (&'s dyn Sampled, &'s mut (dyn Oracle + 'a), &'s mut OracleCounts);
+
+fn sampled_of<'s>(
+    borrowed: Option<&WithFallbacks<'s>>,
+    problem: &'s MaybeOwned<'_>,
+) -> Result<&'s dyn Sampled> {
+    let sampled = match borrowed {
+        Some(problem) => problem.capabilities().sampled,
+        None => problem.capabilities().sampled,
+    };
+    sampled.ok_or_else(|| Error::MissingOracle {
+        set: "the problem".to_owned(),
+        oracle: "batches (its capability `sampled` is missing)",
+        hint: "ask for whole gradients instead",
+    })
 }

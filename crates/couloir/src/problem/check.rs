@@ -1,6 +1,6 @@
 //! A check of a user's gradients against finite differences.
 
-use super::{PointX, SaddleProblem};
+use super::{PointX, SaddleProblem, WithFallbacks};
 use crate::error::{Result, check_finite, check_len};
 use crate::linalg::{axpy, dot, norm};
 use rand::{RngExt, SeedableRng};
@@ -50,23 +50,24 @@ pub fn check_gradient(problem: &dyn SaddleProblem, x: &[f64], y: &[f64]) -> Resu
     check_finite("x", x)?;
     check_finite("y", y)?;
     let mut point = PointX::new(problem);
+    let problem = WithFallbacks::new(problem);
     let mut value = |x: &[f64], y: &[f64]| -> Result<f64> {
         problem.image(x, &mut point.image);
         problem.prepare(&point.image, &mut point.cache);
-        let v = problem.value(point.seen(), y);
+        let v = problem.value(point.prepared(), y);
         check_finite("value of f", &[v])?;
         Ok(v)
     };
-    let mut base = PointX::new(problem);
+    let mut base = PointX::new(&*problem);
     problem.image(x, &mut base.image);
     problem.prepare(&base.image, &mut base.cache);
     let mut slope_image = vec![0.0; problem.image_dim()];
     let mut grad_x = vec![0.0; x.len()];
-    problem.grad_image(base.seen(), y, &mut slope_image);
+    problem.grad_image(base.prepared(), y, &mut slope_image);
     problem.adjoint(&slope_image, &mut grad_x);
     check_finite("grad_x", &grad_x)?;
     let mut grad_y = vec![0.0; y.len()];
-    problem.grad_y(base.seen(), y, &mut grad_y);
+    problem.grad_y(base.prepared(), y, &mut grad_y);
     check_finite("grad_y", &grad_y)?;
 
     let mut rng = Pcg64Mcg::seed_from_u64(0x67ad);

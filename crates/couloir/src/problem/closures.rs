@@ -1,6 +1,8 @@
 //! A problem from closures.
 
-use super::{BlockConstants, SaddleProblem, Seen};
+use super::{
+    BestResponse, BlockConstants, Capabilities, KnownConstants, PreparedImage, SaddleProblem,
+};
 use crate::error::{Error, Result};
 
 type ValueFn<'a> = Box<dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'a>;
@@ -100,23 +102,27 @@ impl SaddleProblem for ClosureProblem<'_> {
         self.dim_y
     }
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         (self.value)(at.image, y)
     }
 
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         (self.grad_x)(at.image, y, out);
     }
 
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         (self.grad_y)(at.image, y, out);
     }
 
-    fn has_best_response(&self) -> bool {
-        self.response.is_some()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = Capabilities::NONE.with_constants(self);
+        capabilities.best_response = self.response.as_ref().map(|_| self as &dyn BestResponse);
+        capabilities
     }
+}
 
-    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+impl BestResponse for ClosureProblem<'_> {
+    fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
         match &self.response {
             Some(response) => {
                 response(at.image, y);
@@ -125,7 +131,9 @@ impl SaddleProblem for ClosureProblem<'_> {
             None => f64::INFINITY,
         }
     }
+}
 
+impl KnownConstants for ClosureProblem<'_> {
     fn constants(&self) -> BlockConstants {
         self.constants
     }

@@ -1,6 +1,6 @@
 //! Block constants.
 
-use super::SaddleProblem;
+use super::{SaddleProblem, WithFallbacks};
 use crate::error::{Error, Result};
 
 /// Smoothness and curvature, block by block; each is optional.
@@ -19,7 +19,32 @@ pub struct BlockConstants {
     pub mu: Option<f64>,
 }
 
-const HINT: &str = "give it in `constants()`, or use what needs no constants";
+/// The smoothness and the strong concavity of a problem.
+///
+/// They may take work to find (the norm of an operator, say), so that only what needs them asks.
+///
+/// ```
+/// use couloir::problem::{BlockConstants, KnownConstants};
+///
+/// /// `f(x, y) = x'By - mu/2 |y|^2`, with the norm of `B` computed when it is asked for.
+/// struct Bilinear { b: [[f64; 2]; 2], mu: f64 }
+///
+/// impl KnownConstants for Bilinear {
+///     fn constants(&self) -> BlockConstants {
+///         let frobenius = self.b.as_flattened().iter().map(|v| v * v).sum::<f64>().sqrt();
+///         BlockConstants::all(0.0, frobenius, self.mu, self.mu)
+///     }
+/// }
+///
+/// let f = Bilinear { b: [[3.0, 0.0], [0.0, 4.0]], mu: 0.5 };
+/// assert_eq!(f.constants().lhat(), Some(50.0));
+/// ```
+pub trait KnownConstants: Send + Sync {
+    /// The constants that are known.
+    fn constants(&self) -> BlockConstants;
+}
+
+const HINT: &str = "give it in `KnownConstants::constants`, or use what needs no constants";
 
 impl BlockConstants {
     /// All four.
@@ -33,7 +58,7 @@ impl BlockConstants {
     /// # Errors
     /// As [`check`](Self::check).
     pub(crate) fn of(problem: &dyn SaddleProblem) -> Result<Self> {
-        let constants = problem.constants();
+        let constants = WithFallbacks::new(problem).constants();
         constants.check()?;
         Ok(constants)
     }

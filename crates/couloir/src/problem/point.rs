@@ -1,6 +1,6 @@
 //! Points with their images.
 
-use super::{SaddleProblem, Seen};
+use super::{PreparedImage, SaddleProblem, WithFallbacks};
 use crate::error::Result;
 use crate::state::Archive;
 
@@ -14,6 +14,7 @@ pub(crate) struct PointX {
 
 impl PointX {
     pub fn new(problem: &dyn SaddleProblem) -> Self {
+        let problem = WithFallbacks::new(problem);
         PointX {
             x: vec![0.0; problem.dim_x()],
             image: vec![0.0; problem.image_dim()],
@@ -27,8 +28,8 @@ impl PointX {
         PointX { x: Vec::new(), image: zeros(&self.image), cache: zeros(&self.cache) }
     }
 
-    pub fn seen(&self) -> Seen<'_> {
-        Seen { image: &self.image, cache: &self.cache }
+    pub fn prepared(&self) -> PreparedImage<'_> {
+        PreparedImage { image: &self.image, cache: &self.cache }
     }
 
     pub fn copy_from(&mut self, other: &PointX) {

@@ -1,6 +1,9 @@
 //! Quadratic-bilinear problems whose saddle point is known.
 
-use super::{BlockConstants, Measured, Population, SaddleProblem, Sampled, Seen};
+use super::{
+    BlockConstants, Capabilities, ExactDifferences, KnownConstants, Measured, Population,
+    PreparedImage, SaddleProblem, Sampled, SampledConstants,
+};
 use crate::domain::Domain;
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::{dot, norm, spectral_norm};
@@ -283,11 +286,11 @@ impl SaddleProblem for QuadraticBilinear {
         self.saddle.y.len()
     }
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.saddle.value + self.rest(at.image, y)
     }
 
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         let nx = at.image.len();
         for i in 0..nx {
             out[i] = self.cx[i] + self.hx[i] * (at.image[i] - self.saddle.x[i]);
@@ -297,13 +300,25 @@ impl SaddleProblem for QuadraticBilinear {
         }
     }
 
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         for j in 0..y.len() {
             out[j] = self.row(j, at.image) - self.hy[j] * (y[j] - self.saddle.y[j]) - self.cy[j];
         }
     }
 
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, _y: &[f64], _slope: f64) -> Measured {
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE.with_differences(self).with_constants(self)
+    }
+}
+
+impl ExactDifferences for QuadraticBilinear {
+    fn bend_x(
+        &self,
+        from: PreparedImage<'_>,
+        to: PreparedImage<'_>,
+        _y: &[f64],
+        _slope: f64,
+    ) -> Measured {
         let (mut value, mut rounding) = (0.0, 0.0);
         for i in 0..self.hx.len() {
             let d = to.image[i] - from.image[i];
@@ -315,7 +330,7 @@ impl SaddleProblem for QuadraticBilinear {
         Measured { value, rounding: rounding + 4.0 * f64::EPSILON * value }
     }
 
-    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+    fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
         let (mut value, mut size) = (0.0, 0.0);
         for j in 0..from.len() {
             let middle = 0.5 * (from[j] + to[j]) - self.saddle.y[j];
@@ -327,7 +342,9 @@ impl SaddleProblem for QuadraticBilinear {
         }
         Measured { value, rounding: 4.0 * f64::EPSILON * size }
     }
+}
 
+impl KnownConstants for QuadraticBilinear {
     fn constants(&self) -> BlockConstants {
         self.constants
     }
@@ -462,32 +479,20 @@ impl SaddleProblem for QuadraticSum {
         self.base.dim_y()
     }
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.base.value(at, y)
     }
 
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.base.grad_image(at, y, out);
     }
 
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.base.grad_y(at, y, out);
     }
 
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], slope: f64) -> Measured {
-        self.base.bend_x(from, to, y, slope)
-    }
-
-    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
-        self.base.change_y(at, from, to)
-    }
-
-    fn constants(&self) -> BlockConstants {
-        self.base.constants()
-    }
-
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        self.base.capabilities().with_sampled(self).with_sampled_constants(self)
     }
 }
 
@@ -512,32 +517,11 @@ impl Sampled for QuadraticSum {
             quadratic += (coupling - 0.5 * base.hy[j] * d) * d;
             linear += self.dy[j] * d;
         }
-        base.value(Seen { image: x, cache: &[] }, y)
-            + s * (self.noise * quadratic + self.drift * linear)
-    }
-
-    /// `s` is independent of the point and of mean 0, so `L^2 <= L_f^2 + noise^2 E s^2 L_N^2` with `L_N` the joint smoothness
-    /// of the noise.
-    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
-        let k = self.base.constants;
-        let bent = 1.0 + self.noise * self.mean_weight(batch);
-        let size = |v: Option<f64>| v.map(|v| bent * v);
-        BlockConstants {
-            lxx: size(k.lxx),
-            lxy: k.lxy.map(|v| v * (1.0 + self.noise * self.mean_weight(batch).abs())),
-            lyy: size(k.lyy),
-            mu: size(k.mu).filter(|mu| *mu > 0.0),
-        }
-    }
-
-    fn mean_smoothness(&self) -> Option<f64> {
-        let joint = self.base.constants.joint_smoothness("the mean smoothness").ok()?;
-        // the noise has the curvature and the coupling norm of the base
-        Some(joint * (1.0 + WEIGHT_VARIANCE * self.noise.powi(2)).sqrt())
+        base.value(PreparedImage::plain(x), y) + s * (self.noise * quadratic + self.drift * linear)
     }
 
     fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
-        self.base.grad_image(Seen { image: x, cache: &[] }, y, out);
+        self.base.grad_image(PreparedImage::plain(x), y, out);
         let s = self.mean_weight(batch);
         let nx = x.len();
         for i in 0..nx {
@@ -551,7 +535,7 @@ impl Sampled for QuadraticSum {
     }
 
     fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
-        self.base.grad_y(Seen { image: x, cache: &[] }, y, out);
+        self.base.grad_y(PreparedImage::plain(x), y, out);
         let s = self.mean_weight(batch);
         let nx = x.len();
         for j in 0..y.len() {
@@ -559,6 +543,33 @@ impl Sampled for QuadraticSum {
             let coupling = dot(row, x) - dot(row, &self.base.saddle.x);
             let curvature = self.base.hy[j] * (y[j] - self.base.saddle.y[j]);
             out[j] += s * (self.noise * (coupling - curvature) + self.drift * self.dy[j]);
+        }
+    }
+}
+
+impl SampledConstants for QuadraticSum {
+    /// `s` is independent of the point and of mean 0, so `L^2 <= L_f^2 + noise^2 E s^2 L_N^2` with `L_N` the joint smoothness
+    /// of the noise.
+    fn mean_smoothness(&self) -> Option<f64> {
+        let joint = self.base.constants.joint_smoothness("the mean smoothness").ok()?;
+        // the noise has the curvature and the coupling norm of the base
+        Some(joint * (1.0 + WEIGHT_VARIANCE * self.noise.powi(2)).sqrt())
+    }
+
+    /// It depends on the sets: [`sigma_on`](Self::sigma_on).
+    fn sigma(&self) -> Option<f64> {
+        None
+    }
+
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        let k = self.base.constants;
+        let bent = 1.0 + self.noise * self.mean_weight(batch);
+        let size = |v: Option<f64>| v.map(|v| bent * v);
+        BlockConstants {
+            lxx: size(k.lxx),
+            lxy: k.lxy.map(|v| v * (1.0 + self.noise * self.mean_weight(batch).abs())),
+            lyy: size(k.lyy),
+            mu: size(k.mu).filter(|mu| *mu > 0.0),
         }
     }
 }

@@ -4,14 +4,16 @@ use super::{
     ApgSettings, CertifiedSettings, ExtragradientSettings, Method, PracticalSettings,
     PrintedMpscgsSettings, PrintedSettings, Solve, SpAfwSettings, SpfwSettings, SvreSettings,
 };
-use crate::problem::PointX;
+use crate::problem::{PointX, WithFallbacks};
 use crate::state::{Digest, Fingerprint};
 
 impl Solve<'_> {
     /// Problem, sets, method with its settings, start points.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let mut print = Fingerprint::default();
-        self.problem.fingerprint(&mut print);
+        if let Some(identity) = self.problem.capabilities().identity {
+            identity.fingerprint(&mut print);
+        }
         self.method.fingerprint(&mut print);
         print.note("set of x", self.x_set.describe());
         print.note("set of y", self.y_set.describe());
@@ -36,9 +38,10 @@ impl Solve<'_> {
         if point.x.len() != self.problem.dim_x() || y.len() != self.problem.dim_y() {
             return None;
         }
-        self.problem.image(&point.x, &mut point.image);
-        self.problem.prepare(&point.image, &mut point.cache);
-        Some(self.problem.value(point.seen(), &y))
+        let problem = WithFallbacks::new(self.problem);
+        problem.image(&point.x, &mut point.image);
+        problem.prepare(&point.image, &mut point.cache);
+        Some(problem.value(point.prepared(), &y))
     }
 }
 

@@ -147,7 +147,9 @@ impl<'a> PrintedMpscgs<'a> {
         oracles.start(Block::Y, y_start, &mut y)?;
 
         let mu = BlockConstants::of(problem)?.need_mu(who)?;
-        let l = match settings.smoothness.or(oracles.sampled()?.mean_smoothness()) {
+        oracles.sampled()?;
+        let known = problem.capabilities().sampled_constants;
+        let l = match settings.smoothness.or(known.and_then(|k| k.mean_smoothness())) {
             Some(l) => l,
             None => {
                 return Err(Error::MissingConstant {
@@ -159,7 +161,7 @@ impl<'a> PrintedMpscgs<'a> {
         };
         check_positive("L in the mean square", l)?;
         let streams = Streams::new(settings.seed);
-        let given = settings.sigma.or(oracles.sampled()?.sigma());
+        let given = settings.sigma.or(known.and_then(|k| k.sigma()));
         let sigma = match given {
             Some(sigma) => sigma,
             None => estimate_sigma(&mut oracles, &mut streams.stream("sigma"), &x.x, &y)?,
@@ -227,8 +229,7 @@ impl Algorithm for PrintedMpscgs<'_> {
         self.x_r.copy_from_slice(&self.x.x);
         for _ in 1..=c.rounds(k) {
             self.y_r.copy_from_slice(&self.y);
-            let (problem, oracle, counts) = self.oracles.split_y();
-            let Some(sampled) = problem.sampled() else { return Ok(Step::NoProgress) };
+            let (sampled, oracle, counts) = self.oracles.split_y_sampled()?;
             let mut h = NegatedBatches { sampled, x: &self.x_r };
             let report = self.istorc.minimise(
                 &mut h,

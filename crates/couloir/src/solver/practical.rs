@@ -23,7 +23,7 @@ use super::mpcgs::{Certified, CertifiedSettings};
 use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
-use crate::oracles::{Held, Ledger, OracleCounts, Oracles};
+use crate::oracles::{Ledger, MaybeOwned, OracleCounts, Oracles};
 use crate::problem::{BatchProblem, PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
@@ -185,7 +185,7 @@ impl<'a> Practical<'a> {
     /// What earlier stages spent, and this one. A gradient on a batch is as many component gradients as
     /// the batch has samples.
     fn spent_on_batches(&self) -> Ledger {
-        let population = self.problem.sampled().map(|s| s.population());
+        let population = self.problem.capabilities().sampled.map(|s| s.population());
         let share = match population {
             Some(Population::Finite(n)) => self.stage.size as f64 / n as f64,
             _ => 0.0,
@@ -227,25 +227,28 @@ fn draw<'a>(
     problem: &'a dyn SaddleProblem,
     batches: &mut Stream,
     wanted: u64,
-) -> Result<(Held<'a>, u64, bool)> {
-    let Some(sampled) = problem.sampled() else {
+) -> Result<(MaybeOwned<'a>, u64, bool)> {
+    let capabilities = problem.capabilities();
+    let Some(sampled) = capabilities.sampled else {
         return Err(Error::MissingOracle {
             set: "the problem".to_owned(),
-            oracle: "batches (`sampled()` is None)",
+            oracle: "batches (its capability `sampled` is missing)",
             hint: "use a method for whole gradients, for instance `certified`",
         });
     };
     match sampled.population() {
-        Population::Finite(n) if wanted >= n => return Ok((Held::Lent(problem), n, true)),
+        Population::Finite(n) if wanted >= n => {
+            return Ok((MaybeOwned::Borrowed(problem), n, true));
+        }
         _ => {}
     }
     let mut batch = Vec::new();
     batches.batch(sampled.population(), wanted, &mut batch)?;
-    let held = match sampled.restrict(&batch) {
-        Some(restricted) => Held::Owned(restricted),
+    let held = match capabilities.restriction.and_then(|r| r.restrict(&batch)) {
+        Some(restricted) => MaybeOwned::Owned(restricted),
         None => match BatchProblem::new(problem, batch) {
-            Some(restricted) => Held::Owned(Box::new(restricted)),
-            None => Held::Lent(problem),
+            Some(restricted) => MaybeOwned::Owned(Box::new(restricted)),
+            None => MaybeOwned::Borrowed(problem),
         },
     };
     Ok((held, wanted, false))
@@ -285,7 +288,7 @@ impl Algorithm for Practical<'_> {
             let point = &mut self.point;
             self.whole.certifying(|o| o.image(&point.x, &mut point.image))?;
             self.whole.prepare(point);
-            if self.problem.has_best_response() {
+            if self.whole.has_best_response() {
                 // y answers the batch; what answers the whole certifies x better
                 self.whole.certifying(|o| o.best_response(point, &mut self.y))?;
             }

@@ -355,7 +355,7 @@ impl<'a> SpAfw<'a> {
             active_x: ActiveSet::at_vertex(&x.x, &x.image),
             active_y: ActiveSet::at_vertex(&y, &[]),
             look,
-            p_image: vec![0.0; problem.image_dim()],
+            p_image: vec![0.0; x.image.len()],
             learnt: Learnt::new(x_set, y_set),
             first_gap: None,
             best: Incumbent::new(&x.x, &y),

@@ -361,7 +361,7 @@ impl<'a> Spfw<'a> {
             step: settings.step,
             k: 0,
             look: Look::new(problem.dim_x(), problem.dim_y()),
-            p_image: vec![0.0; problem.image_dim()],
+            p_image: vec![0.0; x.image.len()],
             first_gap: None,
             best: Incumbent::new(&x.x, &y),
             x,

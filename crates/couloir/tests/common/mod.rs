@@ -2,7 +2,10 @@
 #![allow(dead_code)]
 
 use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, NuclearBall, Simplex};
-use couloir::problem::{BlockConstants, Measured, QuadraticBilinear, SaddleProblem, Seen};
+use couloir::problem::{
+    BlockConstants, Capabilities, ExactDifferences, KnownConstants, Measured, PreparedImage,
+    QuadraticBilinear, SaddleProblem,
+};
 
 /// One family: sets and a quadratic-bilinear problem on them.
 pub struct Family {
@@ -67,22 +70,37 @@ impl SaddleProblem for Rescaled<'_> {
     fn dim_y(&self) -> usize {
         self.inner.dim_y()
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.inner.value(at, &self.back(y))
     }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.inner.grad_image(at, &self.back(y), out);
     }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.inner.grad_y(at, &self.back(y), out);
         out.iter_mut().for_each(|g| *g /= self.c);
     }
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], slope: f64) -> Measured {
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE.with_differences(self).with_constants(self)
+    }
+}
+
+impl ExactDifferences for Rescaled<'_> {
+    fn bend_x(
+        &self,
+        from: PreparedImage<'_>,
+        to: PreparedImage<'_>,
+        y: &[f64],
+        slope: f64,
+    ) -> Measured {
         self.inner.bend_x(from, to, &self.back(y), slope)
     }
-    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+    fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
         self.inner.change_y(at, &self.back(from), &self.back(to))
     }
+}
+
+impl KnownConstants for Rescaled<'_> {
     fn constants(&self) -> BlockConstants {
         let k = self.inner.constants();
         BlockConstants {
@@ -104,16 +122,18 @@ impl SaddleProblem for Plain<'_> {
     fn dim_y(&self) -> usize {
         self.0.dim_y()
     }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         self.0.value(at, y)
     }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_image(at, y, out);
     }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
         self.0.grad_y(at, y, out);
     }
-    fn constants(&self) -> BlockConstants {
-        self.0.constants()
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut kept = self.0.capabilities();
+        kept.differences = None;
+        kept
     }
 }

@@ -3,7 +3,7 @@
 use super::RobustFit;
 use crate::error::Result;
 use crate::model::{Classifier, RobustMulticlass};
-use crate::problem::{SaddleProblem, Seen};
+use crate::problem::{BestResponse, LinearOperator, Preparation, PreparedImage, SaddleProblem};
 use crate::run::Outcome;
 use crate::solver::Solution;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ fn values_at(model: &RobustMulticlass, solution: &Solution) -> (f64, f64) {
     let (mut image, mut cache) = (vec![0.0; model.image_dim()], vec![0.0; model.cache_dim()]);
     model.image(&solution.x, &mut image);
     model.prepare(&image, &mut cache);
-    let at = Seen { image: &image, cache: &cache };
+    let at = PreparedImage { image: &image, cache: &cache };
     let value = model.value(at, &solution.y);
     let mut response = vec![0.0; model.len()];
     let missing = model.best_response(at, &mut response);

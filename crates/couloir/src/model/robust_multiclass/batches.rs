@@ -6,7 +6,10 @@ use crate::linalg::scratch::Pool;
 use crate::linalg::{Layout, ScoreOperator, axpy};
 use crate::model::loss::ScoreLoss;
 use crate::model::uncertainty::Uncertainty;
-use crate::problem::{Population, SaddleProblem, Sampled};
+use crate::problem::{
+    BatchRestriction, BlockConstants, KnownConstants, Population, SaddleProblem, Sampled,
+    SampledConstants,
+};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -96,7 +99,9 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
             }
         });
     }
+}
 
+impl<L: ScoreLoss, U: Uncertainty> SampledConstants for RobustModel<L, U> {
     /// In the mean square over the components, where `sum_i y_i^2 <= 1` and the entries of `y` differ:
     /// the norm of `[[sqrt(n) s/2 a^2, s sqrt(2 n) a], [s sqrt(2 n) |A|_F, mu]]` with `a` the longest row.
     fn mean_smoothness(&self) -> Option<f64> {
@@ -120,15 +125,29 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
         Some(s * (L::SLOPE_SQUARED * n * longest * longest + n * losses * losses).sqrt())
     }
 
+    /// Those of the [restriction](BatchRestriction).
+    fn batch_constants(&self, batch: &[u64]) -> BlockConstants {
+        self.part(batch).map_or_else(BlockConstants::default, |part| part.constants())
+    }
+}
+
+impl<L: ScoreLoss, U: Uncertainty> BatchRestriction for RobustModel<L, U> {
     /// The batch has images and a best response of its own; `y` keeps all its entries, those of rows that
     /// the batch lacks have no loss.
     fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
+        Some(Box::new(self.part(batch)?))
+    }
+}
+
+impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
+    /// The mean over a batch of rows.
+    fn part(&self, batch: &[u64]) -> Option<Self> {
         if batch.is_empty() || self.members.is_some() {
             return None;
         }
         let rows = self.operator.matrix().select(batch);
         let lengths = Lengths::new(&rows);
-        Some(Box::new(RobustModel {
+        Some(RobustModel {
             loss: PhantomData::<L>,
             uncertainty: self.uncertainty,
             operator: ScoreOperator::new(rows, self.classes(), self.settings.layout),
@@ -142,6 +161,6 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
             lengths,
             singular: OnceLock::new(),
             scratch: Pool::default(),
-        }))
+        })
     }
 }

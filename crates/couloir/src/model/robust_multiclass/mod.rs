@@ -12,7 +12,10 @@ use crate::domain::{NuclearBall, Simplex};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::scratch::Pool;
 use crate::linalg::{Layout, Rows, ScoreOperator, SparseMatrix, dot};
-use crate::problem::{BlockConstants, Measured, SaddleProblem, Sampled, Seen};
+use crate::problem::{
+    BestResponse, BlockConstants, Capabilities, ColumnWise, ExactDifferences, Identity,
+    KnownConstants, LinearOperator, Measured, Preparation, PreparedImage, SaddleProblem,
+};
 use crate::state::{Digest, Fingerprint};
 use rayon::prelude::*;
 use row_lengths::{Lengths, top_eigenvalue};
@@ -241,7 +244,7 @@ impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
 
     /// The smoothness of `f(., y)` for this `y`: `s/2` times the square of the top singular value of
     /// `diag(y)^(1/2) A`, by power iteration (from below, within a percent or so). Far below the
-    /// [`constants`](SaddleProblem::constants), which hold for every `y`, where `y` is near uniform.
+    /// [`constants`](KnownConstants::constants), which hold for every `y`, where `y` is near uniform.
     #[must_use]
     pub fn smoothness_at(&self, y: &[f64]) -> f64 {
         let weights: Vec<f64> =
@@ -285,16 +288,60 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
         self.n
     }
 
-    fn has_operator(&self) -> bool {
-        true
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        let (losses, _) = self.split(at.cache);
+        let mean = match &self.members {
+            None => dot(losses, y),
+            Some(members) => members.iter().zip(losses).map(|(&i, l)| y[i as usize] * l).sum(),
+        };
+        self.weight * mean + self.uncertainty.value(y)
     }
 
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        let h = self.classes();
+        let (_, slopes) = self.split(at.cache);
+        out.par_chunks_mut(CHUNK * h).zip(slopes.par_chunks(CHUNK * h)).enumerate().for_each(
+            |(chunk, (out, slopes))| {
+                let rows = out.chunks_exact_mut(h).zip(slopes.chunks_exact(h));
+                for (r, (out, slopes)) in rows.enumerate() {
+                    let weight = self.weight * y[self.member(chunk * CHUNK + r)];
+                    out.iter_mut().zip(slopes).for_each(|(o, q)| *o = weight * q);
+                }
+            },
+        );
+    }
+
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        let (losses, _) = self.split(at.cache);
+        self.uncertainty.slopes(y, out);
+        for (r, l) in losses.iter().enumerate() {
+            out[self.member(r)] += self.weight * l;
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut capabilities = Capabilities::NONE
+            .with_operator(self)
+            .with_preparation(self)
+            .with_best_response(self)
+            .with_differences(self)
+            .with_constants(self)
+            .with_identity(self);
+        if self.settings.layout == Layout::FeatureMajor {
+            capabilities.column_wise = Some(self);
+        }
+        // a batch has no batches
+        if self.members.is_none() {
+            capabilities =
+                capabilities.with_sampled(self).with_sampled_constants(self).with_restriction(self);
+        }
+        capabilities
+    }
+}
+
+impl<L: ScoreLoss, U: Uncertainty> LinearOperator for RobustModel<L, U> {
     fn image_dim(&self) -> usize {
         self.labels.len() * self.classes()
-    }
-
-    fn columns(&self) -> Option<usize> {
-        (self.settings.layout == Layout::FeatureMajor).then_some(self.classes())
     }
 
     fn image(&self, x: &[f64], out: &mut [f64]) {
@@ -304,11 +351,19 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
     fn adjoint(&self, s: &[f64], out: &mut [f64]) {
         self.operator.adjoint(s, out);
     }
+}
+
+impl<L: ScoreLoss, U: Uncertainty> ColumnWise for RobustModel<L, U> {
+    fn columns(&self) -> usize {
+        self.classes()
+    }
 
     fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
         self.operator.normal(s, room, out);
     }
+}
 
+impl<L: ScoreLoss, U: Uncertainty> Preparation for RobustModel<L, U> {
     fn cache_dim(&self) -> usize {
         self.labels.len() * (self.classes() + 1)
     }
@@ -327,50 +382,25 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
         let (losses, slopes) = cache.split_at_mut(self.labels.len());
         L::prepare_filled(fill, &self.labels, self.classes(), image, losses, slopes);
     }
+}
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        let (losses, _) = self.split(at.cache);
-        let mean = match &self.members {
-            None => dot(losses, y),
-            Some(members) => members.iter().zip(losses).map(|(&i, l)| y[i as usize] * l).sum(),
-        };
-        self.weight * mean + self.uncertainty.value(y)
-    }
-
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        let h = self.classes();
-        let (_, slopes) = self.split(at.cache);
-        out.par_chunks_mut(CHUNK * h).zip(slopes.par_chunks(CHUNK * h)).enumerate().for_each(
-            |(chunk, (out, slopes))| {
-                let rows = out.chunks_exact_mut(h).zip(slopes.chunks_exact(h));
-                for (r, (out, slopes)) in rows.enumerate() {
-                    let weight = self.weight * y[self.member(chunk * CHUNK + r)];
-                    out.iter_mut().zip(slopes).for_each(|(o, q)| *o = weight * q);
-                }
-            },
-        );
-    }
-
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        let (losses, _) = self.split(at.cache);
-        self.uncertainty.slopes(y, out);
-        for (r, l) in losses.iter().enumerate() {
-            out[self.member(r)] += self.weight * l;
-        }
-    }
-
-    fn has_best_response(&self) -> bool {
-        true
-    }
-
-    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
+impl<L: ScoreLoss, U: Uncertainty> BestResponse for RobustModel<L, U> {
+    fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
         let (losses, _) = self.split(at.cache);
         self.with_weighted_losses(losses, |weighted| {
             self.scratch.with(self.n, |room| self.uncertainty.best_response(weighted, room, y))
         })
     }
+}
 
-    fn bend_x(&self, from: Seen<'_>, to: Seen<'_>, y: &[f64], slope: f64) -> Measured {
+impl<L: ScoreLoss, U: Uncertainty> ExactDifferences for RobustModel<L, U> {
+    fn bend_x(
+        &self,
+        from: PreparedImage<'_>,
+        to: PreparedImage<'_>,
+        y: &[f64],
+        slope: f64,
+    ) -> Measured {
         // far from rounding the losses tell, which are there already
         let plain = Measured::difference(self.value(to, y), self.value(from, y), slope);
         if plain.rounding <= PLAIN_IS_ENOUGH * plain.value {
@@ -411,11 +441,13 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
         }
     }
 
-    fn change_y(&self, at: Seen<'_>, from: &[f64], to: &[f64]) -> Measured {
+    fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
         let (losses, _) = self.split(at.cache);
         self.with_weighted_losses(losses, |weighted| self.uncertainty.change(weighted, from, to))
     }
+}
 
+impl<L: ScoreLoss, U: Uncertainty> KnownConstants for RobustModel<L, U> {
     /// For every `y` of the simplex, with `|softmax'| <= 1/2` and `|p - e_b|^2 <= 2`:
     ///
     /// ```text
@@ -433,7 +465,9 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
         let lxy = self.weight * L::SLOPE_SQUARED.sqrt() * self.singular() * repeated.sqrt();
         BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
     }
+}
 
+impl<L: ScoreLoss, U: Uncertainty> Identity for RobustModel<L, U> {
     fn fingerprint(&self, print: &mut Fingerprint) {
         let RobustSettings { scaling, tau, intercept, layout, .. } = self.settings;
         let rows = self.operator.matrix();
@@ -449,10 +483,6 @@ impl<L: ScoreLoss, U: Uncertainty> SaddleProblem for RobustModel<L, U> {
         digest.indices(&self.labels);
         digest.indices(&self.order);
         print.note("labels and features (SHA-256)", digest.name());
-    }
-
-    fn sampled(&self) -> Option<&dyn Sampled> {
-        if self.members.is_some() { None } else { Some(self) }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, Population, QuadraticBilinear, QuadraticSum, SaddleProblem,
+    BlockConstants, ClosureProblem, KnownConstants, Population, QuadraticBilinear, QuadraticSum,
+    SaddleProblem,
 };
 use crate::run::{Flow, StopRules, TracePoint};
 use crate::solver::*;

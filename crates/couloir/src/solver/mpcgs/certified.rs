@@ -9,7 +9,7 @@ use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::{Confidence, Domain, SlideState};
 use crate::error::{Block, Error, Result};
 use crate::linalg::step_toward;
-use crate::oracles::{Held, Ledger, Oracles};
+use crate::oracles::{Ledger, MaybeOwned, Oracles};
 use crate::problem::{PointX, SaddleProblem};
 use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::solver::Inner;
@@ -161,12 +161,12 @@ impl<'a> Certified<'a> {
         x_start: Option<&[f64]>,
         y_start: Option<&[f64]>,
     ) -> Result<Self> {
-        Certified::of(Held::Lent(problem), x_set, y_set, settings, x_start, y_start)
+        Certified::of(MaybeOwned::Borrowed(problem), x_set, y_set, settings, x_start, y_start)
     }
 
     /// The same for a problem that may be owned.
     pub(in crate::solver) fn of(
-        problem: Held<'a>,
+        problem: MaybeOwned<'a>,
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
         settings: &CertifiedSettings,
@@ -214,7 +214,11 @@ impl<'a> Certified<'a> {
 
     /// Starts anew from the present `x` with another problem on the same sets, one that is close to the
     /// last: the hull search keeps its points, and `Lhat` is sought from below its present value.
-    pub(in crate::solver) fn move_to(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+    pub(in crate::solver) fn move_to(
+        &mut self,
+        problem: MaybeOwned<'a>,
+        inner_y: Inner,
+    ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
         self.space.move_to(&mut self.oracles)?;
         let (first, _) = first_gap(&mut self.oracles, self.space.x(), &self.best.y)?;
@@ -230,13 +234,17 @@ impl<'a> Certified<'a> {
     }
 
     /// Takes another problem on the same sets, of which the state is then loaded.
-    pub(in crate::solver) fn make_room(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+    pub(in crate::solver) fn make_room(
+        &mut self,
+        problem: MaybeOwned<'a>,
+        inner_y: Inner,
+    ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
         self.space.find_structure(&mut self.oracles);
         Ok(())
     }
 
-    fn take_problem(&mut self, problem: Held<'a>, inner_y: Inner) -> Result<()> {
+    fn take_problem(&mut self, problem: MaybeOwned<'a>, inner_y: Inner) -> Result<()> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         let watch = self.oracles.watch().clone();

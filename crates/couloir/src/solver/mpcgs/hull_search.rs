@@ -179,7 +179,7 @@ impl HullSearch {
         let (m, others) = (images.len(), images.len() - 1);
         let mut products = [0.0; MOST_POINTS * MOST_POINTS];
         let products = &mut products[..others * others];
-        oracles.problem.image_space().gram(&images[1..], images[0], products);
+        oracles.images().gram(&images[1..], images[0], products);
         let mut largest: f64 = 0.0;
         for i in 0..m {
             for j in 0..=i {
@@ -197,7 +197,7 @@ impl HullSearch {
     fn fill_slope(&mut self, oracles: &Oracles<'_>, images: &[&[f64]]) {
         let (g, out) = (&self.grad_image, &mut self.slope[..images.len()]);
         out[0] = 0.0;
-        oracles.problem.image_space().slopes(g, &images[1..], images[0], &mut out[1..]);
+        oracles.images().slopes(g, &images[1..], images[0], &mut out[1..]);
     }
 
     /// `|sum_j (trial_j - weights_j) p_j|^2`.

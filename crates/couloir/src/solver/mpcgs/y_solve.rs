@@ -5,7 +5,7 @@ use crate::domain::{SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
 use crate::oracles::Oracles;
-use crate::problem::{BlockConstants, PointX, SaddleProblem, Seen};
+use crate::problem::{BlockConstants, PointX, PreparedImage, SaddleProblem};
 use crate::solver::Inner;
 use crate::state::Archive;
 
@@ -49,7 +49,7 @@ impl YSolver {
     /// # Errors
     /// `Exact` without a best response or a prox; CGS without `Lyy` and `mu`.
     pub fn new(oracles: &Oracles<'_>, inner: Inner, budget: u64) -> Result<Self> {
-        let exact = if oracles.problem.has_best_response() {
+        let exact = if oracles.has_best_response() {
             Some(Way::BestResponse)
         } else if oracles.has_prox(Block::Y) {
             Some(Way::ProxGradient)
@@ -166,7 +166,7 @@ impl YSolver {
             return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
         };
         let (problem, oracle, counts) = oracles.split_y();
-        let mut negated = Negated { problem, at: at.seen() };
+        let mut negated = Negated { problem, at: at.prepared() };
         let goal = CgsGoal { accuracy, delta_0, budget };
         let report = cgs.minimise(&mut negated, oracle, goal, y)?;
         counts.grad_y += report.gradients;
@@ -315,7 +315,7 @@ impl YSolver {
 /// `-f(x, .)` for CGS.
 struct Negated<'a> {
     problem: &'a dyn SaddleProblem,
-    at: Seen<'a>,
+    at: PreparedImage<'a>,
 }
 
 impl SmoothFunction for Negated<'_> {

@@ -3,7 +3,9 @@
 use super::*;
 use crate::linalg::{Layout, SparseMatrix, norm};
 use crate::model::{RobustMulticlass, RobustSettings, Scaling};
-use crate::problem::Seen;
+use crate::problem::{
+    BestResponse, Capabilities, ColumnWise, LinearOperator, Preparation, PreparedImage,
+};
 use crate::random::Streams;
 use crate::run::{Checkpoints, Flow, NoClock, StopRules, TracePoint, run_kept};
 use crate::state::Fingerprint;
@@ -103,8 +105,27 @@ impl SaddleProblem for Turned {
         1
     }
 
-    fn columns(&self) -> Option<usize> {
-        Some(4)
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        0.5 * crate::linalg::distance_squared(at.image, &self.target) - 0.5 * y[0] * y[0]
+    }
+
+    fn grad_image(&self, at: PreparedImage<'_>, _y: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(at.image);
+        crate::linalg::axpy(-1.0, &self.target, out);
+    }
+
+    fn grad_y(&self, _at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        out[0] = -y[0];
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::NONE.with_operator(self).with_column_wise(self)
+    }
+}
+
+impl LinearOperator for Turned {
+    fn image_dim(&self) -> usize {
+        self.target.len()
     }
 
     fn image(&self, x: &[f64], out: &mut [f64]) {
@@ -116,18 +137,16 @@ impl SaddleProblem for Turned {
         out.copy_from_slice(s);
         out.rotate_right(1);
     }
+}
 
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        0.5 * crate::linalg::distance_squared(at.image, &self.target) - 0.5 * y[0] * y[0]
+impl ColumnWise for Turned {
+    fn columns(&self) -> usize {
+        4
     }
 
-    fn grad_image(&self, at: Seen<'_>, _y: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(at.image);
-        crate::linalg::axpy(-1.0, &self.target, out);
-    }
-
-    fn grad_y(&self, _at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        out[0] = -y[0];
+    fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+        self.adjoint(s, room);
+        self.image(room, out);
     }
 }
 
@@ -172,11 +191,26 @@ impl SaddleProblem for Breaking<'_> {
     fn dim_y(&self) -> usize {
         self.model.dim_y()
     }
+    fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        self.model.value(at, y)
+    }
+    fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.model.grad_image(at, y, out);
+    }
+    fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
+        self.model.grad_y(at, y, out);
+    }
+    fn capabilities(&self) -> Capabilities<'_> {
+        let model = self.model.capabilities();
+        let mut kept = model.representation().with_operator(self).with_column_wise(self);
+        kept.best_response = model.best_response;
+        kept
+    }
+}
+
+impl LinearOperator for Breaking<'_> {
     fn image_dim(&self) -> usize {
         self.model.image_dim()
-    }
-    fn columns(&self) -> Option<usize> {
-        self.model.columns()
     }
     fn image(&self, x: &[f64], out: &mut [f64]) {
         self.model.image(x, out);
@@ -186,26 +220,15 @@ impl SaddleProblem for Breaking<'_> {
         self.model.adjoint(s, out);
         self.count(out);
     }
-    fn cache_dim(&self) -> usize {
-        self.model.cache_dim()
+}
+
+impl ColumnWise for Breaking<'_> {
+    fn columns(&self) -> usize {
+        self.model.columns()
     }
-    fn prepare(&self, image: &[f64], cache: &mut [f64]) {
-        self.model.prepare(image, cache);
-    }
-    fn value(&self, at: Seen<'_>, y: &[f64]) -> f64 {
-        self.model.value(at, y)
-    }
-    fn grad_image(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.model.grad_image(at, y, out);
-    }
-    fn grad_y(&self, at: Seen<'_>, y: &[f64], out: &mut [f64]) {
-        self.model.grad_y(at, y, out);
-    }
-    fn has_best_response(&self) -> bool {
-        true
-    }
-    fn best_response(&self, at: Seen<'_>, y: &mut [f64]) -> f64 {
-        self.model.best_response(at, y)
+    fn normal(&self, s: &[f64], room: &mut [f64], out: &mut [f64]) {
+        self.adjoint(s, room);
+        self.image(room, out);
     }
 }
 
@@ -271,7 +294,7 @@ fn break_after(good: u64, stays: bool, model: &RobustMulticlass) {
     model.image(x, &mut point.image);
     model.prepare(&point.image, &mut point.cache);
     let mut y = vec![0.0; model.dim_y()];
-    let left = model.best_response(point.seen(), &mut y);
-    let upper = model.value(point.seen(), &y) + left;
+    let left = model.best_response(point.prepared(), &mut y);
+    let upper = model.value(point.prepared(), &y) + left;
     assert!(upper <= before.upper + 1e-15, "{good}: {upper} {before:?}");
 }

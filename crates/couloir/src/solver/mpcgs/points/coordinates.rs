@@ -15,7 +15,7 @@
 use crate::domain::Factor;
 use crate::error::Result;
 use crate::linalg::spectral::{Thin, product};
-use crate::problem::SaddleProblem;
+use crate::problem::{SaddleProblem, WithFallbacks};
 use crate::state::Archive;
 
 pub(super) struct Coordinates {
@@ -104,7 +104,7 @@ impl Coordinates {
             return out.copy_from_slice(coordinates);
         }
         let (u, small) = coordinates.split_at(self.weights());
-        problem.adjoint(u, out);
+        WithFallbacks::new(problem).adjoint(u, out);
         for (m, base) in small.chunks_exact(self.h * self.h).zip(&self.bases) {
             if m.iter().any(|m| *m != 0.0) {
                 self.vectors.add_product(base, m, out);
@@ -137,6 +137,7 @@ mod tests {
     use super::*;
     use crate::linalg::{Layout, SparseMatrix, combine};
     use crate::model::{RobustMulticlass, RobustSettings};
+    use crate::problem::LinearOperator;
     use crate::random::Streams;
 
     #[test]

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::linalg::distance_squared;
 use crate::linalg::spectral::{SAFE_SQUARES, Thin, product, trace};
 use crate::oracles::Oracles;
-use crate::problem::{Imaged, PointX, SaddleProblem};
+use crate::problem::{Imaged, PointX, SaddleProblem, WithFallbacks};
 use crate::state::Archive;
 
 /// The relative error of `|v' - v|^2` that may be left.
@@ -74,7 +74,9 @@ impl GramSpace {
     /// The length of a row, where problem and set have the structure.
     pub fn columns(oracles: &mut Oracles<'_>) -> Option<usize> {
         let problem = &*oracles.problem;
-        let (h, dim, image_dim) = (problem.columns()?, problem.dim_x(), problem.image_dim());
+        let problem = WithFallbacks::new(problem);
+        let h = problem.capabilities().column_wise?.columns();
+        let (dim, image_dim) = (problem.dim_x(), problem.image_dim());
         let tall = |len: usize| len.is_multiple_of(h) && len / h > h;
         let fits = oracles.by_gram()?.columns() == h && tall(dim) && tall(image_dim);
         fits.then_some(h)
@@ -109,7 +111,7 @@ impl GramSpace {
             fresh_image: vec![0.0; v.image.len()],
         };
         if v.x.iter().any(|x| *x != 0.0) {
-            space.know(&v.x, oracles.problem.image_space().norm(&v.image));
+            space.know(&v.x, oracles.images().norm(&v.image));
         }
         space
     }
@@ -191,7 +193,7 @@ impl GramSpace {
     /// Puts the image of `v` in place of the one that was carried along.
     fn compare(&mut self, oracles: &mut Oracles<'_>, v: &[f64], image: &mut [f64]) -> Result<()> {
         oracles.image(v, &mut self.fresh_image)?;
-        let off = oracles.problem.image_space().distance(&self.fresh_image, image);
+        let off = oracles.images().distance(&self.fresh_image, image);
         self.drift = self.drift.max(off);
         image.copy_from_slice(&self.fresh_image);
         Ok(())
@@ -225,7 +227,7 @@ impl Representation for GramSpace {
         self.lengths =
             oracles.seen_grads_x(at, y, in_image, (&mut *vector, with_g), &mut self.image)?;
         let h = self.shape.short();
-        let space = oracles.problem.image_space();
+        let space = oracles.images();
         space.symmetric_cross(h, in_image, &self.image, &mut self.gg);
         self.gg_error = self.images.rounding() * self.lengths[0] * self.lengths[1];
         if !SAFE_SQUARES.contains(&trace(&self.gg, h)) {
@@ -252,7 +254,7 @@ impl Representation for GramSpace {
     }
 
     fn aim(&mut self, oracles: &Oracles<'_>, v: &Imaged, room: &GradientRoom) {
-        let space = oracles.problem.image_space();
+        let space = oracles.images();
         space.cross(self.shape.short(), &v.image, &room.in_image, &mut self.vg);
         self.vg_error = self.images.rounding() * self.lengths[0] * self.v_length;
     }
@@ -281,7 +283,7 @@ impl Representation for GramSpace {
             return Ok(Attempt::NotAccurate);
         }
         self.images.step(&self.factor, &v.image, t, &self.image, &mut trial.image);
-        let slope = oracles.problem.image_space().slope(&room.in_image, &trial.image, &v.image);
+        let slope = oracles.images().slope(&room.in_image, &trial.image, &v.image);
         Ok(Attempt::Found(Trial { zeta, slope, square: square - error }))
     }
 
@@ -303,7 +305,7 @@ impl Representation for GramSpace {
             let charged = self.rounding();
             self.compare(oracles, vector, &mut trial.image)?;
             self.age = 0;
-            self.know(vector, oracles.problem.image_space().norm(&trial.image));
+            self.know(vector, oracles.images().norm(&trial.image));
             return Ok((self.rounding() - charged).max(0.0));
         }
         self.age += 1;
@@ -314,7 +316,7 @@ impl Representation for GramSpace {
         let largest = self.factor.values.iter().fold(0.0, |m: f64, v| m.max(*v));
         self.vv_error =
             largest * largest * self.gram_error + self.shape.rounding() * trace(&self.vv, h);
-        self.take_length(oracles.problem.image_space().norm(&trial.image));
+        self.take_length(oracles.images().norm(&trial.image));
         Ok(0.0)
     }
 

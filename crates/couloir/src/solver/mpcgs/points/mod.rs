@@ -365,7 +365,7 @@ impl PointSpace {
 
     /// `<g, u>` at a point with this image.
     pub fn along_gradient(&self, oracles: &Oracles<'_>, u: &PointX) -> f64 {
-        oracles.problem.image_space().dot(&self.gradient.in_image, &u.image)
+        oracles.images().dot(&self.gradient.in_image, &u.image)
     }
 
     /// What rounding in the image of `z` may hide of `f`, where vectors have taken over since it was formed.

@@ -132,7 +132,7 @@ impl Slope {
 
     /// The products with a gradient; returns a bound of their error.
     fn meet(&mut self, oracles: &Oracles<'_>, g: Seen<'_>) -> f64 {
-        let space = oracles.problem.image_space();
+        let space = oracles.images();
         space.cross(g.images.short(), &self.numbers, g.image, &mut self.cross);
         g.images.rounding() * self.length * g.lengths[1]
     }
