@@ -15,7 +15,7 @@ use crate::problem::{Measured, PointX, SaddleProblem, Sampled};
 use crate::random::Population;
 use crate::state::Archive;
 
-/// Whose purse pays for a call.
+/// Which account a call is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     /// The method's own work.
@@ -41,12 +41,14 @@ impl<'a> std::ops::Deref for Held<'a> {
     }
 }
 
-pub(crate) struct Oracles<'a> {
-    pub problem: Held<'a>,
-    pub x_set: &'a dyn Domain,
-    pub y_set: &'a dyn Domain,
-    pub ledger: Ledger,
-    pub account: Account,
+/// The problem and its two sets as a solver sees them: every call is counted in the [`Ledger`], and everything that comes
+/// back is checked. Calls are charged to the method, and inside of [`certifying`](Self::certifying) to the certificate.
+pub struct Oracles<'a> {
+    pub(crate) problem: Held<'a>,
+    pub(crate) x_set: &'a dyn Domain,
+    pub(crate) y_set: &'a dyn Domain,
+    pub(crate) ledger: Ledger,
+    pub(crate) account: Account,
     x: Box<dyn Oracle + 'a>,
     y: Box<dyn Oracle + 'a>,
     grad_image: Vec<f64>,
@@ -54,6 +56,9 @@ pub(crate) struct Oracles<'a> {
 
 impl<'a> Oracles<'a> {
     /// Checks once that the problem and its sets fit together.
+    ///
+    /// # Errors
+    /// Dimensions that disagree.
     pub fn new(
         problem: &'a dyn SaddleProblem,
         x_set: &'a dyn Domain,
@@ -63,7 +68,11 @@ impl<'a> Oracles<'a> {
     }
 
     /// The same for a problem that may be owned.
-    pub fn of(problem: Held<'a>, x_set: &'a dyn Domain, y_set: &'a dyn Domain) -> Result<Self> {
+    pub(crate) fn of(
+        problem: Held<'a>,
+        x_set: &'a dyn Domain,
+        y_set: &'a dyn Domain,
+    ) -> Result<Self> {
         check_len("the set of x for this problem", problem.dim_x(), x_set.dim())?;
         check_len("the set of y for this problem", problem.dim_y(), y_set.dim())?;
         let grad_image = vec![0.0; problem.image_dim()];
@@ -79,6 +88,18 @@ impl<'a> Oracles<'a> {
         })
     }
 
+    /// The problem.
+    #[must_use]
+    pub fn problem(&self) -> &(dyn SaddleProblem + 'a) {
+        &*self.problem
+    }
+
+    /// The calls so far.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     fn counts(&mut self) -> &mut OracleCounts {
         match self.account {
             Account::Method => &mut self.ledger.method,
@@ -86,14 +107,20 @@ impl<'a> Oracles<'a> {
         }
     }
 
-    /// The ledger and what the sets' oracles remember.
+    /// Saves or loads the ledger and what the sets' oracles remember.
+    ///
+    /// # Errors
+    /// What the archive reports.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("ledger", |archive| self.ledger.state(archive))?;
         archive.nested("x_set", |archive| self.x.state(archive))?;
         archive.nested("y_set", |archive| self.y.state(archive))
     }
 
-    /// A point; what was prepared from its image is prepared anew, which gives the same bits.
+    /// Saves or loads a point; what was prepared from its image is prepared again, which gives the same bits.
+    ///
+    /// # Errors
+    /// What the archive reports.
     pub fn point_state(
         &self,
         archive: &mut Archive<'_>,
@@ -118,7 +145,10 @@ impl<'a> Oracles<'a> {
         result
     }
 
-    /// The user's start point, or the set's centre; checked.
+    /// Writes the user's start point, or the set's centre.
+    ///
+    /// # Errors
+    /// A start point of the wrong length, not finite, or outside its set.
     pub fn start(&self, block: Block, given: Option<&[f64]>, out: &mut [f64]) -> Result<()> {
         let set = match block {
             Block::X => self.x_set,
@@ -145,6 +175,9 @@ impl<'a> Oracles<'a> {
     }
 
     /// Both start points, the one for `x` with its image.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and an image that is not finite.
     pub fn start_pair(
         &mut self,
         x_start: Option<&[f64]>,
@@ -159,6 +192,10 @@ impl<'a> Oracles<'a> {
         Ok((x, y))
     }
 
+    /// Writes the image `A x`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.image(x, out);
         self.count_image();
@@ -170,24 +207,32 @@ impl<'a> Oracles<'a> {
         self.counts().passes += 1.0;
     }
 
-    /// Computes the cache of a point from its image.
+    /// Has the problem prepare a point from its image.
     pub fn prepare(&self, point: &mut PointX) {
         self.problem.prepare(&point.image, &mut point.cache);
     }
 
     /// Writes the image of a point piece by piece and computes its cache.
-    pub fn prepare_filled(&self, point: &mut PointX, fill: impl Fn(usize, &mut [f64]) + Sync) {
+    pub(crate) fn prepare_filled(
+        &self,
+        point: &mut PointX,
+        fill: impl Fn(usize, &mut [f64]) + Sync,
+    ) {
         self.problem.prepare_filled(&fill, &mut point.image, &mut point.cache);
     }
 
     /// The same for the image `x + t (v - x)`.
-    pub fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
+    pub(crate) fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
         self.prepare_filled(point, |start, piece| {
             let range = start..start + piece.len();
             between(t, &x[range.clone()], &v[range], piece);
         });
     }
 
+    /// `f(x, y)`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
         let value = self.problem.value(at.seen(), y);
         self.counts().value += 1;
@@ -195,7 +240,7 @@ impl<'a> Oracles<'a> {
         Ok(value)
     }
 
-    pub fn bend_x(
+    pub(crate) fn bend_x(
         &mut self,
         from: &PointX,
         to: &PointX,
@@ -208,13 +253,17 @@ impl<'a> Oracles<'a> {
         Ok(m)
     }
 
-    pub fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
+    pub(crate) fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
         let m = self.problem.change_y(at.seen(), from, to);
         self.counts().value += 1;
         check_finite("change of f in y", &[m.value, m.rounding])?;
         Ok(m)
     }
 
+    /// Writes the gradient in `x`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         let mut in_image = std::mem::take(&mut self.grad_image);
         let result = self.both_grads_x(at, y, &mut in_image, out);
@@ -223,7 +272,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The gradient in the image, and `A^T` of it, which is that in `x`.
-    pub fn both_grads_x(
+    pub(crate) fn both_grads_x(
         &mut self,
         at: &PointX,
         y: &[f64],
@@ -239,7 +288,7 @@ impl<'a> Oracles<'a> {
 
     /// The gradient in the image and `A g` for `g = A^T` of it, with `g` itself where that is asked for; returns the lengths
     /// of the two.
-    pub fn seen_grads_x(
+    pub(crate) fn seen_grads_x(
         &mut self,
         at: &PointX,
         y: &[f64],
@@ -266,14 +315,14 @@ impl<'a> Oracles<'a> {
     }
 
     /// `A^T s`, which counts as a gradient.
-    pub fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(crate) fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.adjoint(s, out);
         self.count_grad_x();
         check_finite("adjoint product", out)
     }
 
     /// Counts a product with `A^T`.
-    pub fn count_grad_x(&mut self) {
+    pub(crate) fn count_grad_x(&mut self) {
         let components = self.components();
         let counts = self.counts();
         counts.grad_x += 1;
@@ -289,6 +338,10 @@ impl<'a> Oracles<'a> {
         }
     }
 
+    /// Writes the gradient in `y`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_y(at.seen(), y, out);
         let components = self.components();
@@ -299,7 +352,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The gradient in the image alone: no operator product.
-    pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(crate) fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_image(at.seen(), y, out);
         if self.problem.has_operator() {
             self.counts().grad_image += 1;
@@ -309,6 +362,10 @@ impl<'a> Oracles<'a> {
         check_finite("gradient in the image of x", out)
     }
 
+    /// Writes the maximiser of `f(x, .)`, for problems that have one in closed form; returns what it may have missed.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
         let gap = self.problem.best_response(at.seen(), out);
         self.counts().best_response += 1;
@@ -317,6 +374,10 @@ impl<'a> Oracles<'a> {
         Ok(gap.max(0.0))
     }
 
+    /// Writes a minimiser of `<g, .>` over the set of this block.
+    ///
+    /// # Errors
+    /// What the set reports.
     pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         let answer = self.oracle(block).lmo(g, p)?;
         self.count_lo(block, 1, answer.products);
@@ -324,26 +385,26 @@ impl<'a> Oracles<'a> {
     }
 
     /// The least value of `<g, .>` over X.
-    pub fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+    pub(crate) fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
         let answer = self.x.support(g, scratch)?;
         self.count_lo(Block::X, 1, answer.products);
         Ok(answer)
     }
 
     /// The best mixture of two minorants over X.
-    pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+    pub(crate) fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
         let answer = self.x.mix(task, scratch)?;
         self.count_lo(Block::X, answer.evaluations, answer.products);
         Ok(answer)
     }
 
     /// Work on X from Gram matrices, where X can do that.
-    pub fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+    pub(crate) fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
         self.x.by_gram()
     }
 
     /// The prox on X as a product with a small matrix.
-    pub fn prox_factor(
+    pub(crate) fn prox_factor(
         &mut self,
         w: Products<'_>,
         rounding: f64,
@@ -359,7 +420,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The least value of `<g, .>` over X from the Gram matrix of `g`: no bound where that cannot tell.
-    pub fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
+    pub(crate) fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
         self.count_lo(Block::X, 1, 0);
         let found = match self.x.by_gram() {
             Some(set) => set.support_by_gram(g)?,
@@ -369,7 +430,11 @@ impl<'a> Oracles<'a> {
     }
 
     /// The best mixture of two minorants over X from Gram matrices: the first alone where they cannot tell.
-    pub fn mix_by_gram(&mut self, goal: &MixGoal, products: [Products<'_>; 3]) -> Result<Mixture> {
+    pub(crate) fn mix_by_gram(
+        &mut self,
+        goal: &MixGoal,
+        products: [Products<'_>; 3],
+    ) -> Result<Mixture> {
         let found = match self.x.by_gram() {
             Some(set) => set.mix_by_gram(goal, products)?,
             None => None,
@@ -385,6 +450,8 @@ impl<'a> Oracles<'a> {
         Ok(answer)
     }
 
+    /// Whether the set of this block has an exact prox.
+    #[must_use]
     pub fn has_prox(&self, block: Block) -> bool {
         match block {
             Block::X => self.x.has_prox(),
@@ -392,6 +459,18 @@ impl<'a> Oracles<'a> {
         }
     }
 
+    /// Whether the set of this block has an away oracle: whether it is a polytope.
+    pub(crate) fn has_away(&self, block: Block) -> bool {
+        match block {
+            Block::X => self.x.has_away(),
+            Block::Y => self.y.has_away(),
+        }
+    }
+
+    /// Writes `argmin <g, u> + beta/2 |u - q|^2` over the set of this block; returns the gap that is left.
+    ///
+    /// # Errors
+    /// A set without an exact prox, and what it reports.
     pub fn prox(
         &mut self,
         block: Block,
@@ -408,6 +487,10 @@ impl<'a> Oracles<'a> {
         Ok(gap)
     }
 
+    /// Solves the same problem by conditional gradient steps, to a given gap.
+    ///
+    /// # Errors
+    /// What the set reports.
     pub fn slide(
         &mut self,
         block: Block,
@@ -419,7 +502,7 @@ impl<'a> Oracles<'a> {
         Ok(report)
     }
 
-    pub fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
+    pub(crate) fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
         let counts = self.counts();
         match block {
             Block::X => counts.lo_x += calls,
@@ -436,7 +519,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
-    pub fn split_y(
+    pub(crate) fn split_y(
         &mut self,
     ) -> (&(dyn SaddleProblem + 'a), &mut (dyn Oracle + 'a), &mut OracleCounts) {
         let counts = match self.account {
@@ -446,7 +529,10 @@ impl<'a> Oracles<'a> {
         (&*self.problem, &mut *self.y, counts)
     }
 
-    /// The mean of `grad_x` over a batch.
+    /// Writes the mean of `grad_x` over a batch.
+    ///
+    /// # Errors
+    /// A problem without batches; an answer that is not finite.
     pub fn batch_grad_x(
         &mut self,
         batch: &[u64],
@@ -459,7 +545,10 @@ impl<'a> Oracles<'a> {
         check_finite("grad_x of a batch", out)
     }
 
-    /// The mean of `grad_y` over a batch.
+    /// Writes the mean of `grad_y` over a batch.
+    ///
+    /// # Errors
+    /// A problem without batches; an answer that is not finite.
     pub fn batch_grad_y(
         &mut self,
         batch: &[u64],
@@ -473,7 +562,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// Counts gradients of single components, and the share of a pass that they are.
-    pub fn count_components(&mut self, components: u64) {
+    pub(crate) fn count_components(&mut self, components: u64) {
         let population = self.problem.sampled().map(|s| s.population());
         let counts = self.counts();
         counts.component_grads += components;
@@ -482,7 +571,10 @@ impl<'a> Oracles<'a> {
         }
     }
 
-    /// The problem as a mean, or an error that says that it is none.
+    /// The problem as a mean over samples.
+    ///
+    /// # Errors
+    /// A problem that is none.
     pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
         self.problem.sampled().ok_or_else(|| Error::MissingOracle {
             set: "the problem".to_owned(),

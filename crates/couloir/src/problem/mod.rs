@@ -17,7 +17,8 @@ pub use crate::random::Population;
 pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
 pub use constants::BlockConstants;
-pub(crate) use point::{Imaged, PointX};
+pub(crate) use point::Imaged;
+pub use point::PointX;
 pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
 pub use sampled::{BatchProblem, Sampled};
 

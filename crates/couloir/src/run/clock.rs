@@ -3,9 +3,15 @@
 use std::time::Instant;
 
 /// Something that tells seconds.
-pub trait Clock {
+pub trait Clock: Send + Sync {
     /// Seconds since some fixed moment.
     fn seconds(&self) -> f64;
+}
+
+impl<C: Clock + ?Sized> Clock for &C {
+    fn seconds(&self) -> f64 {
+        (**self).seconds()
+    }
 }
 
 /// The machine's monotonic clock.

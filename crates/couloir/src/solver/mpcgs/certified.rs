@@ -8,14 +8,14 @@ use super::lower_bound::{LowerBound, Minorant};
 use super::slope::{Gradient, Slope};
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
-use crate::domain::{Confidence, Domain, SlideState, SlideTask};
+use crate::domain::{Confidence, SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{dot, dot_difference, norm, step_toward};
 use crate::oracles::{Held, Ledger, Oracles};
-use crate::problem::{Imaged, PointX, SaddleProblem};
+use crate::problem::{Imaged, PointX};
 use crate::run::{Algorithm, Fact, Stall, Step};
-use crate::solver::Inner;
-use crate::state::Archive;
+use crate::solver::{About, Footprint, Inner, MethodSettings, Start};
+use crate::state::{Archive, Fingerprint};
 use std::sync::OnceLock;
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
@@ -54,6 +54,68 @@ impl Default for CertifiedSettings {
 }
 
 impl CertifiedSettings {
+    /// The same inner solve on both blocks.
+    #[must_use]
+    pub fn inner(mut self, inner: Inner) -> Self {
+        (self.inner_x, self.inner_y) = (inner, inner);
+        self
+    }
+
+    /// How `v` is found.
+    #[must_use]
+    pub fn inner_x(mut self, inner: Inner) -> Self {
+        self.inner_x = inner;
+        self
+    }
+
+    /// How `y` is found.
+    #[must_use]
+    pub fn inner_y(mut self, inner: Inner) -> Self {
+        self.inner_y = inner;
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+
+    /// The first `Lhat`.
+    #[must_use]
+    pub fn first_lhat(mut self, lhat: f64) -> Self {
+        self.first_lhat = Some(lhat);
+        self
+    }
+
+    /// Points of the convex hull in which a better `x` is sought: 3 to 16, or 0 for never.
+    #[must_use]
+    pub fn hull_points(mut self, points: usize) -> Self {
+        self.hull_points = points;
+        self
+    }
+}
+
+impl MethodSettings for CertifiedSettings {
+    const ABOUT: About = About::new(
+        "certified",
+        "MPCGS that finds its constants and proves its bounds while it runs",
+    );
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Certified::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let CertifiedSettings { inner_x, inner_y, inner_budget, first_lhat, hull_points } = self;
+        print.note("inner solve of x", inner_x);
+        print.note("inner solve of y", inner_y);
+        print.note("inner budget", inner_budget);
+        print.note_maybe("first Lhat", *first_lhat);
+        print.note("hull points", hull_points);
+    }
+
     fn check(&self) -> Result<()> {
         if let Some(lhat) = self.first_lhat {
             crate::error::check_positive("first Lhat", lhat)?;
@@ -71,11 +133,21 @@ impl CertifiedSettings {
         crate::solver::check_budget(self.inner_budget)
     }
 
-    /// The same inner solve on both blocks.
-    #[must_use]
-    pub fn inner(mut self, inner: Inner) -> Self {
-        (self.inner_x, self.inner_y) = (inner, inner);
-        self
+    fn with_inner(self, inner: Inner) -> Option<Self> {
+        Some(self.inner(inner))
+    }
+
+    fn footprint(&self) -> Footprint {
+        let history = self.hull_points.saturating_sub(3);
+        // exact steps keep points by weights as long as images, until rounding makes them form all vectors
+        let exact = self.inner_x != Inner::Slide;
+        let points = if exact { 19 } else { 14 };
+        Footprint {
+            points: points + history,
+            images: 21 + 2 * history,
+            normal_products: exact,
+            ..Footprint::default()
+        }
     }
 }
 
@@ -177,31 +249,21 @@ impl<'a> Certified<'a> {
     /// # Errors
     /// Dimensions that disagree, an oracle or a constant that an inner solve needs and that is
     /// missing, a start point outside its set, values or gradients that are not finite.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &CertifiedSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        Certified::of(Held::Lent(problem), x_set, y_set, settings, x_start, y_start)
+    pub fn new(start: Start<'a, '_>, settings: &CertifiedSettings) -> Result<Self> {
+        Certified::of(Held::Lent(start.problem), start, settings)
     }
 
-    /// The same for a problem that may be owned.
+    /// The same for another problem on the sets of the start, which may be owned: a batch.
     pub(in crate::solver) fn of(
         problem: Held<'a>,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
+        start: Start<'a, '_>,
         settings: &CertifiedSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
     ) -> Result<Self> {
         settings.check()?;
-        let mut oracles = Oracles::of(problem, x_set, y_set)?;
+        let mut oracles = Oracles::of(problem, start.x_set, start.y_set)?;
         let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = crate::solver::exact_x(&oracles, settings.inner_x)?;
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
+        let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
             points => Some(HullSearch::new(points, &x, y.len())),
@@ -211,7 +273,7 @@ impl<'a> Certified<'a> {
             y_solver,
             exact_x,
             inner_budget: settings.inner_budget,
-            diameter: x_set.diameter(),
+            diameter: start.x_set.diameter(),
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
@@ -746,7 +808,7 @@ impl Best {
 
 impl Algorithm for Certified<'_> {
     fn name(&self) -> &'static str {
-        "certified"
+        CertifiedSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {
@@ -850,12 +912,12 @@ impl Algorithm for Certified<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Domain;
     use crate::linalg::{Layout, SparseMatrix};
     use crate::model::{RobustMulticlass, RobustSettings, Scaling};
-    use crate::problem::Seen;
+    use crate::problem::{SaddleProblem, Seen};
     use crate::random::Streams;
     use crate::run::{Checkpoints, Flow, NoClock, StopRules, TracePoint, run_kept};
-    use crate::state::Fingerprint;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     fn model(layout: Layout, scaling: Scaling) -> RobustMulticlass {
@@ -891,7 +953,7 @@ mod tests {
             let settings = CertifiedSettings { hull_points, ..CertifiedSettings::default() };
             let mut solvers = [0, 1].map(|i| {
                 let y_set = models[i].y_set();
-                Certified::new(&models[i], &sets[i], y_set, &settings, None, None).expect("starts")
+                Certified::new(Start::new(&models[i], &sets[i], y_set), &settings).expect("starts")
             });
             let mut images = 0;
             for k in 0..if n < d { 20 } else { 40 } {
@@ -926,7 +988,7 @@ mod tests {
         let x_set = model.x_set().expect("a ball");
         let settings = CertifiedSettings::default();
         let mut solver =
-            Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts");
+            Certified::new(Start::new(&model, &x_set, model.y_set()), &settings).expect("starts");
         let mut gap = f64::INFINITY;
         while solver.factored.is_some() {
             assert_eq!(solver.step().expect("a step"), Step::Advanced);
@@ -992,7 +1054,7 @@ mod tests {
             let y_set = crate::domain::BoxSet::cube(1, -1.0, 1.0).expect("a box");
             let settings = CertifiedSettings::default();
             let mut solver =
-                Certified::new(&problem, &x_set, &y_set, &settings, None, None).expect("starts");
+                Certified::new(Start::new(&problem, &x_set, &y_set), &settings).expect("starts");
             let error = solver.step().expect_err("a wrong claim");
             assert!(error.to_string().contains("`columns`"), "{error}");
             assert!(solver.best().0.iter().all(|x| *x == 0.0), "the start is the best point yet");
@@ -1067,7 +1129,7 @@ mod tests {
         let x_set = model.x_set().expect("a ball");
         let settings = CertifiedSettings::default();
         let solver = || {
-            Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts")
+            Certified::new(Start::new(&model, &x_set, model.y_set()), &settings).expect("starts")
         };
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("checkpoint");
@@ -1106,7 +1168,7 @@ mod tests {
         let settings = CertifiedSettings::default();
         let problem = Breaking { model, good, stays, products: AtomicU64::new(0) };
         let mut solver =
-            Certified::new(&problem, &x_set, model.y_set(), &settings, None, None).expect("starts");
+            Certified::new(Start::new(&problem, &x_set, model.y_set()), &settings).expect("starts");
         let mut before = *solver.certificate();
         let error = loop {
             match solver.step() {
