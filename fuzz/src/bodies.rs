@@ -8,6 +8,7 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{Classifier, ModelLimits, RobustMulticlass, RobustSettings};
 use couloir::problem::{QuadraticBilinear, SaddleProblem};
 use couloir::run::Checkpoints;
+use couloir::solver::{BatchedSettings, MpcgsSettings};
 use couloir::{Method, Solve};
 use couloir_data::libsvm::{ReadOptions, read, read_from, write_to};
 use couloir_report::comparison::{figure, page};
@@ -166,20 +167,19 @@ pub const RUNS: [(&str, bool); 8] = [
     ("extragradient", false),
     ("apg", false),
     ("certified", true),
-    ("mpscgs", true),
+    ("batched", true),
     ("svre", true),
 ];
 
 /// Solves a small problem up to so many iterations.
 fn go_on(run: usize, plan: &Checkpoints, iterations: u64) -> couloir::Result<()> {
     let (name, is_classifier) = RUNS[run];
-    let mut method: Method = name.parse()?;
-    match &mut method {
+    let method = match name {
         // a forged state may ask for far more than it is worth
-        Method::Printed(settings) => settings.inner_budget = 10_000,
-        Method::Mpscgs(settings) => settings.first_batch = 3,
-        _ => {}
-    }
+        "mpcgs" => MpcgsSettings::default().inner_budget(10_000).into(),
+        "batched" => BatchedSettings::default().first_batch(3).into(),
+        _ => name.parse::<Method>()?,
+    };
     if is_classifier {
         let model = classifier()?;
         return solve(&model, &model.x_set()?, model.y_set(), method, plan, iterations);

@@ -10,6 +10,7 @@ __all__ = [
     "auto_tau",
     "check_gradient",
     "fit_robust",
+    "methods",
     "path_robust",
     "set_diameter",
     "set_lmo",
@@ -51,6 +52,7 @@ def solve(
 def check_gradient(
     functions: dict[str, Any], x: _Floats, y: _Floats
 ) -> tuple[float, float]: ...
+def methods() -> list[tuple[str, str, bool]]: ...
 def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
 def set_diameter(set: tuple[Any, ...]) -> float: ...
 def write_fit_page(

@@ -10,12 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _couloir
+
 Floats = NDArray[np.float64]
 Shape = tuple[int, ...]
 
 # what a problem that is a mean has besides n_samples
 _BATCH_METHODS = ("batch_value", "batch_grad_x", "batch_grad_y")
-SAMPLING = ("mpscgs", "mpscgs-printed", "svre")
+# methods that need such a problem
+SAMPLING = frozenset(name for name, _, samples in _couloir.methods() if samples)
 
 
 class SaddleProblem(Protocol):

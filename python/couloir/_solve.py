@@ -75,6 +75,7 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 60.0,
     resume: str | os.PathLike[str] | None = None,
+    whole_trace: bool = False,
 ) -> Solution:
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
 
@@ -87,6 +88,9 @@ def solve(
     ``resume`` goes on from one with the same bits (and keeps checkpoints there unless ``checkpoint`` names another
     file). Problem, sets, method, seed and start points must be the same; of a problem the core can tell no more than
     its value at the start.
+
+    The trace has one record for each evaluation. With more than 16,384 of them every other record is dropped, as often as
+    it takes; the first and the last stay. ``whole_trace`` keeps them all.
 
     Warns
     -----
@@ -109,6 +113,7 @@ def solve(
         "relative_tol": relative_tol,
         "max_time": max_time,
         "max_iter": max_iter,
+        "whole_trace": whole_trace,
     }
     asked = functions(problem, x_shape, y_shape, method)
     kept = keeping(checkpoint, checkpoint_every, resume)

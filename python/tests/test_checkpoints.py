@@ -34,7 +34,7 @@ def solve(game, **options):
     return couloir.solve(game, couloir.L2Ball(4, 1.0), couloir.Simplex(5), tol=1e-9, **options)
 
 
-@pytest.mark.parametrize("method", ["certified", "mpscgs", "svre", "spfw"])
+@pytest.mark.parametrize("method", ["certified", "batched", "svre", "spfw"])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(tmp_path, method):
     X, y = load_digits(return_X_y=True)
     file = tmp_path / "fit.checkpoint"

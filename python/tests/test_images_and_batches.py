@@ -196,7 +196,7 @@ def test_an_image_must_be_linear_and_keep_its_shape():
         couloir.solve(Changing(), NuclearBall((2, 2)), L2Ball(2), x0=np.eye(2) / 3)
 
 
-@pytest.mark.parametrize("method", ["mpscgs", "svre"])
+@pytest.mark.parametrize("method", ["batched", "svre"])
 def test_methods_that_sample_have_the_answer_of_the_whole(method):
     X, Y = L2Ball(D), Simplex(N)
     whole = couloir.solve(Rows(), X, Y, tol=1e-7)
@@ -239,7 +239,7 @@ def test_an_image_and_batches_go_together():
     assert couloir.check_gradient(SeenRows(), x, y).worst < 1e-5
     whole = couloir.solve(Rows(), X, Y, tol=1e-7)
     problem = SeenRows()
-    solution = couloir.solve(problem, X, Y, method="mpscgs", tol=1e-3, seed=1)
+    solution = couloir.solve(problem, X, Y, method="batched", tol=1e-3, seed=1)
     assert solution.solved and problem.calls > 0
     assert solution.certificate["lower"] <= whole.certificate["upper"]
     assert whole.certificate["lower"] <= solution.certificate["upper"]
@@ -276,7 +276,7 @@ class Drawn:
         return x - self.drawn(batch) - y
 
 
-@pytest.mark.parametrize(("method", "max_iter"), [("mpscgs", 12), ("mpscgs-printed", 2)])
+@pytest.mark.parametrize(("method", "max_iter"), [("batched", 12), ("mpscgs", 2)])
 def test_an_expectation_is_solved_by_samples_that_are_seeds(method, max_iter):
     with pytest.warns(ConvergenceWarning):
         solution = couloir.solve(
@@ -297,7 +297,7 @@ def test_the_printed_method_solves_a_sum():
             assert batch.dtype == np.int64
             return 0.45 + 0.1 * (batch.mean() + 0.5) / 40
 
-    solution = couloir.solve(Sum(), L2Ball(1), L2Ball(1), method="mpscgs-printed", tol=0.05, max_iter=30)
+    solution = couloir.solve(Sum(), L2Ball(1), L2Ball(1), method="mpscgs", tol=0.05, max_iter=30)
     assert solution.solved
     error = (solution.x[0] - 0.25) ** 2 + (solution.y[0] + 0.25) ** 2
     assert 0.5 * error <= solution.certificate["gap"]
@@ -311,7 +311,7 @@ def test_what_a_method_that_samples_misses_is_named():
         problem = BatchedRows()
         setattr(problem, name, None)
         with pytest.raises(TypeError, match=rf"must have a method {name}\(batch, x, y\)"):
-            couloir.solve(problem, *sets, method="mpscgs")
+            couloir.solve(problem, *sets, method="batched")
     for wrong in (None, 0, 2.5, True):
         problem = BatchedRows()
         problem.n_samples = wrong
@@ -320,7 +320,7 @@ def test_what_a_method_that_samples_misses_is_named():
     problem = BatchedRows()
     problem.mean_smoothness = None
     with pytest.raises(ValueError, match="give the problem an attribute mean_smoothness"):
-        couloir.solve(problem, *sets, method="mpscgs-printed")
+        couloir.solve(problem, *sets, method="mpscgs")
     problem.lxx = None
     with pytest.raises(ValueError, match="give the problem an attribute lxx"):
         couloir.solve(problem, *sets, method="svre")
@@ -338,7 +338,7 @@ def test_an_exception_in_a_batch_comes_through():
             raise LookupError("no such row")
 
     with pytest.raises(LookupError, match="no such row"):
-        couloir.solve(Broken(), L2Ball(D), Simplex(N), method="mpscgs", tol=1e-3)
+        couloir.solve(Broken(), L2Ball(D), Simplex(N), method="batched", tol=1e-3)
 
 
 def test_constants_of_a_batch_serve_a_set_that_has_no_projection():
@@ -362,9 +362,9 @@ def test_constants_of_a_batch_serve_a_set_that_has_no_projection():
             return {"lyy": 1.0, "mu": 1.0}
 
     with pytest.raises(ValueError, match=r"an attribute lyy, and batch_constants\(batch\)"):
-        couloir.solve(Sum(), L2Ball(1), Interval(), method="mpscgs", tol=1e-2)
+        couloir.solve(Sum(), L2Ball(1), Interval(), method="batched", tol=1e-2)
     problem = Known()
-    solution = couloir.solve(problem, L2Ball(1), Interval(), method="mpscgs", tol=1e-2)
+    solution = couloir.solve(problem, L2Ball(1), Interval(), method="batched", tol=1e-2)
     assert solution.solved and problem.asked > 0
     assert (solution.x[0] - 0.25) ** 2 + (solution.y[0] + 0.25) ** 2 <= 2e-2
 

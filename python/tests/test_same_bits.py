@@ -51,7 +51,7 @@ def bits(weights, bias):
     return np.concatenate([weights.ravel(), bias]).view(np.uint64)
 
 
-@pytest.mark.parametrize("method", ["certified", "mpscgs"])
+@pytest.mark.parametrize("method", ["certified", "batched"])
 def test_rust_the_command_and_python_give_the_same_bits(command, rust_examples, tmp_path, method):
     X, y = load_digits(return_X_y=True)
     X = np.delete(X, np.flatnonzero(X.max(axis=0) == 0), axis=1)
@@ -64,5 +64,5 @@ def test_rust_the_command_and_python_give_the_same_bits(command, rust_examples, 
     assert np.array_equal(from_the_command(command, data, method, 7, 0.01), rust)
     assert np.array_equal(from_python(X, y, method, 7, 0.01), rust)
     # so that equal bits say something: another seed, or where nothing is drawn another tolerance, gives others
-    other = (8, 0.01) if method == "mpscgs" else (7, 0.05)
+    other = (8, 0.01) if method == "batched" else (7, 0.05)
     assert not np.array_equal(from_python(X, y, method, *other), rust)

@@ -12,9 +12,8 @@ use crate::interrupt::{First, Interrupted, listen};
 use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::settings::{Objective, StartName};
-use crate::values::{count, positive, threads};
+use crate::values::{count, method_for_balls, positive, threads};
 use anyhow::{Context, Result};
-use clap::builder::PossibleValuesParser;
 use comfy_table::{CellAlignment, Table, presets};
 use couloir::Method;
 use couloir::io::remove_stale;
@@ -28,10 +27,6 @@ use folder::Folder;
 use runs::Problem;
 use std::io::Write;
 use std::path::PathBuf;
-
-/// All methods that can solve the problem; `spafw` needs polytopes.
-const METHODS: [&str; 8] =
-    ["certified", "mpcgs", "mpscgs", "mpscgs-printed", "spfw", "svre", "extragradient", "apg"];
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -78,11 +73,11 @@ pub struct Options {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(METHODS),
-        default_value = "certified,mpcgs,mpscgs,spfw,svre",
+        value_parser = method_for_balls(),
+        default_value = "certified,mpcgs,batched,spfw,svre",
         help_heading = "Methods"
     )]
-    methods: Vec<String>,
+    methods: Vec<Method>,
     /// First weights of the rows: all on the first row, or all the same
     #[arg(
         long,
@@ -165,7 +160,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
             )));
         }
     }
-    let methods = each_once(&options.methods)?;
+    let methods = each_once(&options.methods);
     let folder = Folder::new(&options.out, options.runs.limits(options.limits.memory));
     let outputs = folder.outputs();
     on_threads(options.threads, || {
@@ -182,16 +177,15 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     })
 }
 
-/// The methods by their names, each once.
-fn each_once(names: &[String]) -> Result<Vec<Method>> {
+/// The methods, each once.
+fn each_once(named: &[Method]) -> Vec<Method> {
     let mut methods: Vec<Method> = Vec::new();
-    for name in names {
-        let method: Method = name.parse()?;
-        if !methods.contains(&method) {
-            methods.push(method);
+    for method in named {
+        if !methods.contains(method) {
+            methods.push(method.clone());
         }
     }
-    Ok(methods)
+    methods
 }
 
 fn settings(options: &Options) -> Settings {

@@ -100,7 +100,7 @@ fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
             .seed(options.seed)
     };
     let mut runs = Vec::new();
-    for method in [Method::certified(), Method::mpscgs(), Method::svre(), Method::spfw()] {
+    for method in [Method::certified(), Method::batched(), Method::svre(), Method::spfw()] {
         let name = method.name();
         runs.push((name, fit(&fit_for(method), &train)?));
     }

@@ -28,9 +28,12 @@ pub struct Options {
     /// Print one JSON object in place of the summary
     #[arg(long, help_heading = "Results")]
     json: bool,
-    /// Write the trace here, a JSON object a line
+    /// Write the trace here, one JSON object per line
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     trace: Option<PathBuf>,
+    /// Keep every record of the trace; otherwise a long one is thinned to at most 16384, at even intervals
+    #[arg(long, help_heading = "Results")]
+    whole_trace: bool,
     /// Write a page about the fit here: the certificate over time, the spectrum of X, the rows and classes that are
     /// hard
     #[arg(long, value_name = "FILE.html", help_heading = "Results")]
@@ -73,7 +76,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     check_distinct(&paths)?;
     let written: Vec<PathBuf> = paths[1..].iter().map(|(_, path)| path.to_path_buf()).collect();
     written.iter().for_each(|path| remove_stale(path));
-    let fit = options.settings.fit(options.tau)?.checkpoints(plan);
+    let fit = options.settings.fit(options.tau)?.checkpoints(plan).whole_trace(options.whole_trace);
     let fit = fit.cancel(Some(listen(First::Asks, written)));
     on_threads(options.settings.threads, || {
         let (report, fitted) = fit_source(options, &fit, &source)?;

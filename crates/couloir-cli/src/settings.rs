@@ -2,7 +2,7 @@
 
 use crate::failure::bad;
 use crate::files::{Limits, Source};
-use crate::values::{count, positive, threads};
+use crate::values::{count, inner, method, positive, threads};
 use anyhow::Result;
 use clap::ValueEnum;
 use couloir::model::{DEFAULT_TOL, RobustFit, Scaling, Start};
@@ -28,19 +28,14 @@ pub struct Settings {
     #[arg(
         long,
         value_name = "NAME",
-        value_enum,
-        default_value = "certified",
+        value_parser = method(),
+        default_value = Method::default().name(),
         help_heading = "Method"
     )]
-    method: MethodName,
-    /// Constants of mpcgs (printed unless said) or mpscgs (practical unless said); practical mpcgs is
-    /// certified
-    #[arg(long, value_name = "NAME", value_enum, help_heading = "Method")]
-    schedule: Option<Schedule>,
-    /// How certified, mpcgs, mpscgs and apg solve inner problems: slide never projects [default: auto,
-    /// for mpcgs slide]
-    #[arg(long, value_name = "NAME", value_enum, help_heading = "Method")]
-    inner: Option<InnerName>,
+    method: Method,
+    /// How the method solves its inner problems, if it leaves a choice [default: the method's own]
+    #[arg(long, value_name = "NAME", value_parser = inner(), help_heading = "Method")]
+    inner: Option<Inner>,
     /// First weights of the rows: all the same, or all on the first row
     #[arg(
         long,
@@ -50,7 +45,7 @@ pub struct Settings {
         help_heading = "Method"
     )]
     start: StartName,
-    /// Seed of all that is drawn: samples of mpscgs and svre, rows that path holds back
+    /// Seed of everything that is drawn: samples of stochastic methods, rows that path holds back
     #[arg(long, value_name = "S", default_value_t = 0, help_heading = "Method")]
     pub seed: u64,
     /// Threads; the results are the same for any number [default: one per processor]
@@ -80,39 +75,6 @@ pub enum Objective {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum MethodName {
-    /// MPCGS that finds its constants and proves its bounds while it runs
-    Certified,
-    /// MPCGS with the constants of the paper
-    Mpcgs,
-    /// MPSCGS, which samples rows
-    Mpscgs,
-    /// SP-FW: a linear minimisation in each block
-    Spfw,
-    /// SP-FW with away steps; for polytopes, so not for this problem
-    Spafw,
-    /// Variance reduced extragradient, which projects
-    Svre,
-    /// Extragradient, which projects
-    Extragradient,
-    /// Accelerated projected gradient
-    Apg,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Schedule {
-    Printed,
-    Practical,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum InnerName {
-    Auto,
-    Slide,
-    Exact,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 pub enum StartName {
     Uniform,
     Vertex,
@@ -138,34 +100,10 @@ impl From<StartName> for Start {
 
 impl Settings {
     fn method(&self) -> Result<Method> {
-        use MethodName as Name;
-        use Schedule::{Practical, Printed};
-        let method = match (self.method, self.schedule) {
-            (Name::Certified, None | Some(Practical)) | (Name::Mpcgs, Some(Practical)) => {
-                Method::certified()
-            }
-            (Name::Mpcgs, None | Some(Printed)) => Method::printed(),
-            (Name::Mpscgs, None | Some(Practical)) => Method::mpscgs(),
-            (Name::Mpscgs, Some(Printed)) => Method::printed_mpscgs(),
-            (Name::Certified, Some(Printed)) => {
-                return Err(bad("--schedule printed: certified finds its own; use --method mpcgs"));
-            }
-            (_, Some(_)) => {
-                return Err(bad("--schedule: only mpcgs and mpscgs have one; leave it out"));
-            }
-            (Name::Spfw, None) => Method::spfw(),
-            (Name::Spafw, None) => Method::spafw(),
-            (Name::Svre, None) => Method::svre(),
-            (Name::Extragradient, None) => Method::extragradient(),
-            (Name::Apg, None) => Method::apg(),
-        };
-        let inner = match self.inner {
-            None => return Ok(method),
-            Some(InnerName::Auto) => Inner::Auto,
-            Some(InnerName::Slide) => Inner::Slide,
-            Some(InnerName::Exact) => Inner::Exact,
-        };
-        Ok(method.with_inner(inner)?)
+        match self.inner {
+            None => Ok(self.method.clone()),
+            Some(inner) => Ok(self.method.with_inner(inner)?),
+        }
     }
 
     /// The fit that is asked for.

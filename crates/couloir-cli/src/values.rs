@@ -1,6 +1,9 @@
 //! Values of options: parsed, checked, and printed for people.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use comfy_table::{CellAlignment, Table, presets};
+use couloir::solver::Need;
+use couloir::{Inner, Method};
 pub use couloir_report::numbers::{show, show_bytes};
 
 /// A table for people, with numbers in these columns.
@@ -11,6 +14,28 @@ pub fn table<const N: usize>(header: [&str; N], numbers: std::ops::Range<usize>)
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// A method by its name, with all methods and what they are in the help.
+pub fn method() -> impl TypedValueParser<Value = Method> {
+    method_among(|_| true)
+}
+
+/// A method that can solve a robust problem on the nuclear-norm ball, which is no polytope.
+pub fn method_for_balls() -> impl TypedValueParser<Value = Method> {
+    method_among(|method| !method.needs(Need::Polytopes))
+}
+
+fn method_among(which: fn(&Method) -> bool) -> impl TypedValueParser<Value = Method> {
+    let about = Method::all().filter(which).map(|method| method.about());
+    let choices = about.map(|about| PossibleValue::new(about.name).help(about.summary));
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<Method>())
+}
+
+/// A way to solve inner problems.
+pub fn inner() -> impl TypedValueParser<Value = Inner> {
+    let choices = Inner::ALL.map(|inner| PossibleValue::new(inner.name()).help(inner.summary()));
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<Inner>())
 }
 
 /// A positive finite number.

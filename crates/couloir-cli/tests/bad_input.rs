@@ -71,7 +71,7 @@ fn cases() -> Vec<Case> {
         case("--classes that have no names", "good.svm --classes 4", "1 1:1\n7 1:1\n"),
         case("unknown method", "good.svm --method mpcg", GOOD),
         case("a method for other sets", "good.svm --method spafw", GOOD),
-        case("a schedule for nothing", "good.svm --method spfw --schedule printed", GOOD),
+        case("a method that has another name now", "good.svm --method mpscgs-printed", GOOD),
         case("an inner solve for nothing", "good.svm --method spfw --inner exact", GOOD),
         case("unknown option", "good.svm --thread 2", GOOD),
         case("h*d beyond memory", "bad.svm --max-memory 1G", "1 4294967295:1\n2 1:1\n"),

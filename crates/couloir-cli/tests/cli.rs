@@ -26,12 +26,12 @@ fn demo_prints_both_tables_and_writes_model_trace_and_picture() {
     for model in ["robust", "plain"] {
         assert!(cell(model, 7) <= couloir::model::DEFAULT_TOL, "{out}");
     }
-    for method in ["certified", "mpscgs", "svre", "spfw"] {
+    for method in ["certified", "batched", "svre", "spfw"] {
         assert!(cell(method, 2) > 0.0 && cell(method, 6) > 0.0, "{out}");
     }
     let made = |name| std::fs::read_to_string(folder.path().join("made").join(name));
     let svg = made("gap.svg").expect("a picture");
-    for method in ["certified", "mpscgs", "svre", "spfw"] {
+    for method in ["certified", "batched", "svre", "spfw"] {
         assert!(svg.contains(method), "{method} is not in the picture");
     }
     for line in made("trace.jsonl").expect("a trace").lines() {

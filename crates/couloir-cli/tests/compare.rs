@@ -35,9 +35,7 @@ fn all_methods_start_from_the_same_gap_and_every_point_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let (out, _) = compare(
         folder.path(),
-        &format!(
-            "{SET} --methods certified,mpcgs,mpscgs,mpscgs-printed,spfw,svre,extragradient,apg"
-        ),
+        &format!("{SET} --methods certified,mpcgs,batched,mpscgs,spfw,svre,extragradient,apg"),
     );
     assert_eq!(files(&folder.path().join("out")), FILES);
     let lines = lines(folder.path());
@@ -45,7 +43,7 @@ fn all_methods_start_from_the_same_gap_and_every_point_is_kept() {
     assert_eq!([&lines[1]["n"], &lines[1]["d"], &lines[1]["classes"]], [200, 300, 4]);
     let first = of(&lines, "point", "spfw")[0]["gap"].as_f64().expect("a gap");
     for method in
-        ["certified", "mpcgs", "mpscgs", "mpscgs-printed", "spfw", "svre", "extragradient", "apg"]
+        ["certified", "mpcgs", "batched", "mpscgs", "spfw", "svre", "extragradient", "apg"]
     {
         let (points, ends) = (of(&lines, "point", method), of(&lines, "run", method));
         assert_eq!(ends.len(), 1, "{method}");
@@ -88,7 +86,7 @@ fn all_methods_start_from_the_same_gap_and_every_point_is_kept() {
     assert_eq!(summary.len(), 8);
     assert_eq!(summary[0]["reached"].as_array().map(Vec::len), Some(6));
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).expect("a page");
-    assert!(page.starts_with("<!doctype html>") && page.contains("mpscgs-printed"));
+    assert!(page.starts_with("<!doctype html>") && page.contains("mpscgs"));
 }
 
 #[test]

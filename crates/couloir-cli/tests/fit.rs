@@ -76,12 +76,10 @@ fn every_method_runs_under_a_small_budget_and_certifies_what_it_returns() {
     for (arguments, name) in [
         ("--method certified", "certified"),
         ("--method certified --inner slide", "certified"),
-        ("--method certified --schedule practical", "certified"),
         ("--method mpcgs", "mpcgs"),
-        ("--method mpcgs --schedule printed --inner exact", "mpcgs"),
-        ("--method mpcgs --schedule practical", "certified"),
-        ("--method mpscgs --seed 7", "mpscgs"),
-        ("--method mpscgs --schedule printed --max-iters 2", "mpscgs-printed"),
+        ("--method mpcgs --inner exact", "mpcgs"),
+        ("--method batched --seed 7", "batched"),
+        ("--method mpscgs --max-iters 2", "mpscgs"),
         ("--method spfw --start vertex", "spfw"),
         ("--method svre", "svre"),
         ("--method extragradient --intercept", "extragradient"),
@@ -135,7 +133,7 @@ fn a_fit_over_its_memory_ends_with_its_best_point_and_goes_on_with_more() {
 fn the_model_is_the_same_bytes_on_one_thread_and_on_two() {
     let folder = tempfile::tempdir().expect("a folder");
     generate(folder.path(), "text.svm");
-    for method in ["certified", "mpscgs", "apg"] {
+    for method in ["certified", "batched", "apg"] {
         let models = [1, 2].map(|threads| {
             let arguments = format!(
                 "text.svm --method {method} --max-iters 15 --intercept --threads {threads} -o model"

@@ -26,5 +26,5 @@ mod _couloir {
     #[pymodule_export]
     use super::sets::{set_diameter, set_lmo};
     #[pymodule_export]
-    use super::solve::{check_gradient, solve};
+    use super::solve::{check_gradient, methods, solve};
 }

@@ -1,7 +1,7 @@
 //! Solving saddle problems whose functions are Python's.
 
 use couloir::problem::check_gradient as check;
-use couloir::run::{Algorithm, Flow, Observer, StopRules, TracePoint, WallClock};
+use couloir::run::{Algorithm, Flow, Observer, StopRules, Trace, TracePoint, WallClock};
 use couloir::{Method, Solve};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -25,6 +25,7 @@ pub struct Rules {
     relative_tol: Option<f64>,
     max_time: Option<f64>,
     max_iter: Option<u64>,
+    whole_trace: bool,
 }
 
 impl Rules {
@@ -38,9 +39,9 @@ impl Rules {
         let mut rules = StopRules::default();
         (rules.gap, rules.relative_gap) = (self.tol, self.relative_tol);
         (rules.seconds, rules.iterations) = (self.max_time, self.max_iter);
-        if let (Method::Svre(settings), Some(samples)) = (method, samples) {
-            // an iteration is one batch, and a certificate costs as much as an epoch
-            rules.evaluate_every = samples.div_ceil(settings.batch.max(1));
+        rules.evaluate_every = samples.map_or(1, |samples| method.iterations_per_pass(samples));
+        if self.whole_trace {
+            rules.trace_records = None;
         }
         rules
     }
@@ -52,7 +53,9 @@ struct Kept<'a> {
     callback: &'a Option<Py<PyAny>>,
     x: Vec<f64>,
     y: Vec<f64>,
-    trace: Vec<TracePoint>,
+    trace: Trace,
+    /// How many records the trace keeps.
+    records: Option<usize>,
     /// Why the last checkpoint could not be written.
     checkpoint_error: Option<String>,
 }
@@ -64,7 +67,7 @@ impl Observer for Kept<'_> {
         self.x.extend_from_slice(x);
         self.y.clear();
         self.y.extend_from_slice(y);
-        self.trace.push(*point);
+        self.trace.add(*point, self.records);
         match told(self.callback, point) {
             Ok(flow) => flow,
             Err(error) => {
@@ -100,7 +103,9 @@ pub fn solve<'py>(
     let stop = rules.stop(&method, functions.samples());
     let problem = functions.problem(&callbacks)?;
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
-    let mut run = Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop);
+    let records = stop.trace_records;
+    let mut run =
+        Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop).clock(WallClock::start());
     if let Some(keeping) = keeping {
         run = run.checkpoints(keeping.plan());
     }
@@ -115,15 +120,16 @@ pub fn solve<'py>(
         callback: &callback,
         x: Vec::new(),
         y: Vec::new(),
-        trace: Vec::new(),
+        trace: Trace::default(),
+        records,
         checkpoint_error: None,
     };
-    let solution = py.detach(|| run.run_with(&WallClock::start(), &mut kept));
+    let solution = py.detach(|| run.run_with(&mut kept));
     let answer = PyDict::new(py);
     answer.set_item("checkpoint_error", &kept.checkpoint_error)?;
     match (callbacks.take(), solution) {
         (Some(error), _) => {
-            let last = kept.trace.last();
+            let last = kept.trace.records().last();
             let Some(last) = last.filter(|_| error.is_instance_of::<PyKeyboardInterrupt>(py))
             else {
                 return Err(error);
@@ -136,7 +142,7 @@ pub fn solve<'py>(
             answer.set_item("y", PyArray1::from_vec(py, kept.y))?;
             answer.set_item("iterations", last.iteration)?;
             answer.set_item("certificate", certificate)?;
-            answer.set_item("trace", records::trace(py, &kept.trace, 1.0)?)?;
+            answer.set_item("trace", records::trace(py, kept.trace.records(), 1.0)?)?;
             answer.set_item("exception", error)?;
         }
         (None, Err(error)) => return Err(to_python(error)),
@@ -167,6 +173,12 @@ fn told(callback: &Option<Py<PyAny>>, point: &TracePoint) -> PyResult<Flow> {
         let stop = callback.bind(py).call1((record,))?.is_truthy()?;
         Ok(if stop { Flow::Stop } else { Flow::Continue })
     })
+}
+
+/// Every method: its name, what it is, and whether it needs a problem that is a mean over samples.
+#[pyfunction]
+pub fn methods() -> Vec<(&'static str, &'static str, bool)> {
+    Method::all().map(|method| (method.name(), method.about().summary, method.samples())).collect()
 }
 
 /// The relative errors of the two gradients at a point.

@@ -1,4 +1,4 @@
-//! Practical MPSCGS against certified MPCGS on finite sums of a million components: component gradients
+//! Progressive batching against certified MPCGS on finite sums of a million components: component gradients
 //! until the certified gap is a tenth of the first one, over several data sets and seeds of the batches, in
 //! one run.
 //!
@@ -9,8 +9,8 @@
 use couloir::domain::L2Ball;
 use couloir::model::SyntheticGroups;
 use couloir::problem::SaddleProblem;
-use couloir::run::{Algorithm, Flow, Outcome, TracePoint, WallClock};
-use couloir::solver::PracticalSettings;
+use couloir::run::{Outcome, WallClock};
+use couloir::solver::BatchedSettings;
 use couloir::{Method, Result, Solve};
 
 const ROWS: usize = 1_000_000;
@@ -30,18 +30,15 @@ fn main() -> Result<()> {
         let model = set.model(0.1)?;
         let x_set = L2Ball::new(model.dim_x(), 20.0)?;
         let solve = |method: Method| -> Result<Outcome> {
-            let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
             let solve = Solve::new(&model, &x_set, model.y_set()).method(method).relative_gap(0.1);
-            Ok(solve.run_with(&WallClock::start(), &mut nobody)?.outcome)
+            Ok(solve.clock(WallClock::start()).run()?.outcome)
         };
         let certified = solve(Method::certified())?;
         println!("data {data}: certified {}", cost(&certified));
         for seed in 0..3 {
-            let mut settings = PracticalSettings::default();
-            settings.seed = seed;
-            let practical = solve(Method::Mpscgs(settings))?;
-            let ratio = components(&practical) / components(&certified);
-            println!("data {data}, seed {seed}: mpscgs {}: {ratio:.3}", cost(&practical));
+            let batched = solve(BatchedSettings::default().seed(seed).into())?;
+            let ratio = components(&batched) / components(&certified);
+            println!("data {data}, seed {seed}: batched {}: {ratio:.3}", cost(&batched));
             ratios.push(ratio);
         }
     }

@@ -8,8 +8,8 @@ use couloir::problem::{
     Population, QuadraticBilinear, QuadraticSum, Saddle, SaddleProblem, SampledConstants,
 };
 use couloir::random::Streams;
-use couloir::run::{Algorithm, Flow, NoClock, StopRules, TracePoint};
-use couloir::solver::{MpscgsConstants, NegatedBatches, PrintedConstants, PrintedMpscgsSettings};
+use couloir::run::{Algorithm, Flow, StopRules, TracePoint};
+use couloir::solver::{MpcgsConstants, MpscgsConstants, MpscgsSettings, NegatedBatches};
 use couloir::{Method, Result, Solve};
 use std::process::ExitCode;
 
@@ -96,9 +96,9 @@ fn mpcgs() -> Result<Vec<Point>> {
     let mut rules = StopRules::default();
     (rules.relative_gap, rules.iterations) = (None, Some(1500));
     Solve::new(&problem, &x_set, &y_set)
-        .method(Method::printed())
+        .method(Method::mpcgs())
         .rules(rules)
-        .run_with(&NoClock, &mut observer)?;
+        .run_with(&mut observer)?;
     Ok(thresholds(&run))
 }
 
@@ -200,7 +200,7 @@ fn one_mpscgs(
     iterations: u64,
 ) -> Result<Vec<Point>> {
     let (x_set, y_set, sum) = small_with(population, slope)?;
-    let mut settings = PrintedMpscgsSettings::default();
+    let mut settings = MpscgsSettings::default();
     settings.sigma = Some(sum.sigma_on(x_set.diameter(), y_set.diameter()));
     settings.seed = seed;
     let mut run = Vec::new();
@@ -215,9 +215,9 @@ fn one_mpscgs(
     let mut rules = StopRules::default();
     (rules.relative_gap, rules.iterations) = (None, Some(iterations));
     Solve::new(&sum, &x_set, &y_set)
-        .method(Method::PrintedMpscgs(settings))
+        .method(Method::new(settings))
         .rules(rules)
-        .run_with(&NoClock, &mut observer)?;
+        .run_with(&mut observer)?;
     Ok(run)
 }
 
@@ -229,7 +229,7 @@ fn theorem_3() -> Result<bool> {
     println!("|---|---|---|---|");
     let (x_set, _, sum) = small(Population::Infinite)?;
     let l = sum.mean_smoothness().unwrap_or(f64::NAN);
-    let batch = PrintedConstants { l, kappa: l, diameter: x_set.diameter() }; // mu = 1
+    let batch = MpcgsConstants { l, kappa: l, diameter: x_set.diameter() }; // mu = 1
     let bound = MpscgsConstants { batch, sigma: 0.0 };
     let mean = |population: Population| -> Result<Vec<f64>> {
         let mut gaps = vec![0.0; 6];

@@ -57,7 +57,11 @@ impl Certificate {
         Certificate { gap: gap_x + gap_y, gap_x, gap_y, upper, lower, confidence }
     }
 
-    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+    /// Saves or loads it, for the state of a solver.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.number("gap", &mut self.gap)?;
         archive.number("gap_x", &mut self.gap_x)?;
         archive.number("gap_y", &mut self.gap_y)?;
@@ -70,9 +74,9 @@ impl Certificate {
 /// Bounds that a theorem gives at the current iteration (infinite where it gives none).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The bound of the schedule: Theorem 1 for `Printed`, `B_k` for `Certified`.
+    /// The bound of the schedule: Theorem 1 of the paper for `mpcgs`, Theorem 3 for `mpscgs`, `B_k` for `certified`.
     pub schedule: f64,
-    /// The sharper bound `C_k` from the averaged linear minorants (`Certified` only).
+    /// The sharper bound `C_k` from the averaged linear minorants (`certified` only).
     pub minorant: f64,
 }
 
@@ -80,7 +84,11 @@ impl Bounds {
     /// Nothing is known.
     pub const NONE: Bounds = Bounds { schedule: f64::INFINITY, minorant: f64::INFINITY };
 
-    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+    /// Saves or loads it, for the state of a solver.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.number("schedule", &mut self.schedule)?;
         archive.number("minorant", &mut self.minorant)
     }

@@ -75,7 +75,11 @@ impl Stream {
         self.drawn = drawn;
     }
 
-    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+    /// Saves or loads it, for the state of a solver.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let mut drawn = self.drawn;
         archive.count("drawn", &mut drawn)?;
         self.move_to(drawn);

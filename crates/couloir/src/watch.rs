@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Something that tells seconds. The library reads no clock of its own accord: the caller passes one in.
-pub trait Clock {
+pub trait Clock: Send + Sync {
     /// Seconds since some fixed moment.
     fn seconds(&self) -> f64;
 
@@ -22,7 +22,17 @@ pub trait Clock {
 }
 
 /// A clock that inner loops may read from any thread.
-pub type SharedClock = Arc<dyn Clock + Send + Sync>;
+pub type SharedClock = Arc<dyn Clock>;
+
+impl<C: Clock + ?Sized> Clock for &C {
+    fn seconds(&self) -> f64 {
+        (**self).seconds()
+    }
+
+    fn shared(&self) -> Option<SharedClock> {
+        (**self).shared()
+    }
+}
 
 /// The machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{RobustMulticlass, RobustSettings};
 use couloir::problem::QuadraticBilinear;
 use couloir::run::Algorithm;
-use couloir::solver::{Certified, CertifiedSettings};
+use couloir::solver::{Certified, CertifiedSettings, Start};
 use counting::allocations;
 
 #[test]
@@ -33,7 +33,7 @@ fn a_steady_state_step_of_certified_mpcgs_allocates_nothing() {
             let problem =
                 QuadraticBilinear::on(&**x_set, &**y_set).coupling(3.0).build().expect("a problem");
             let settings = CertifiedSettings::default().inner(inner);
-            let mut solver = Certified::new(&problem, &**x_set, &**y_set, &settings, None, None)
+            let mut solver = Certified::new(Start::new(&problem, &**x_set, &**y_set), &settings)
                 .expect("a solver");
             for _ in 0..10 {
                 solver.step().expect("a step");
@@ -66,7 +66,7 @@ fn a_step_on_robust_multiclass_allocates_nothing() {
         // on one thread of rayon's, where all allocations are this thread's
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
         let count = pool.install(|| {
-            let mut solver = Certified::new(&model, &x_set, model.y_set(), &settings, None, None)
+            let mut solver = Certified::new(Start::new(&model, &x_set, model.y_set()), &settings)
                 .expect("a solver");
             for _ in 0..10 {
                 solver.step().expect("a step");

@@ -3,7 +3,10 @@
 use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, NuclearBall, Simplex};
 use couloir::problem::{BlockConstants, ClosureProblem, QuadraticBilinear, Saddle};
 use couloir::run::{Status, StopRules};
-use couloir::solver::CertifiedSettings;
+use couloir::solver::{
+    ApgSettings, BatchedSettings, CertifiedSettings, ExtragradientSettings, MpcgsSettings,
+    MpscgsSettings, SvreSettings,
+};
 use couloir::{Block, Error, Inner, Method, Solve};
 use proptest::prelude::*;
 
@@ -127,9 +130,9 @@ fn a_wrong_gradient_ends_with_a_hint_and_not_in_an_endless_loop() {
 fn methods_say_which_constant_they_lack() {
     let set = ball(2);
     let problem = bilinear();
-    let printed = Solve::new(&problem, &set, &set).method(Method::printed()).run();
+    let printed = Solve::new(&problem, &set, &set).method(Method::mpcgs()).run();
     assert!(matches!(printed, Err(Error::MissingConstant { name: "Lxx", .. })), "{printed:?}");
-    let slide = Method::Certified(CertifiedSettings::default().inner(Inner::Slide));
+    let slide = Method::new(CertifiedSettings::default().inner(Inner::Slide));
     let certified = Solve::new(&problem, &set, &set).method(slide).run();
     assert!(matches!(certified, Err(Error::MissingConstant { name: "Lyy", .. })), "{certified:?}");
     // with an exact inner solve it needs none
@@ -144,7 +147,7 @@ fn a_set_without_a_prox_says_so() {
         p.copy_from_slice(&[-g[0] / n, -g[1] / n]);
     })
     .expect("a set");
-    let exact = Method::Certified(CertifiedSettings::default().inner(Inner::Exact));
+    let exact = Method::new(CertifiedSettings::default().inner(Inner::Exact));
     let y_set = ball(2);
     let error = Solve::new(&bilinear(), &set, &y_set).method(exact).run().expect_err("an error");
     assert!(matches!(error, Error::MissingOracle { .. }), "{error}");
@@ -190,21 +193,36 @@ fn a_diameter_that_is_too_small_is_found_out() {
 #[test]
 fn settings_that_make_no_sense_are_refused() {
     let set = ball(2);
-    let with = |change: fn(&mut CertifiedSettings)| {
-        let mut settings = CertifiedSettings::default();
-        change(&mut settings);
-        Solve::new(&bilinear(), &set, &set).method(Method::Certified(settings)).run()
-    };
-    for result in [
-        with(|s| s.hull_points = 2),
-        with(|s| s.hull_points = 17),
-        with(|s| s.inner_budget = 0),
-        Solve::new(&bilinear(), &set, &set).seconds(1.0).run(),
-    ] {
-        assert!(matches!(result, Err(Error::Setting { .. })), "{result:?}");
+    let bad: [Method; 17] = [
+        CertifiedSettings::default().hull_points(2).into(),
+        CertifiedSettings::default().hull_points(17).into(),
+        CertifiedSettings::default().inner_budget(0).into(),
+        CertifiedSettings::default().first_lhat(-1.0).into(),
+        MpcgsSettings::default().inner_budget(0).into(),
+        MpscgsSettings::default().inner_budget(0).into(),
+        MpscgsSettings::default().sigma(f64::NAN).into(),
+        MpscgsSettings::default().smoothness(0.0).into(),
+        BatchedSettings::default().growth(1).into(),
+        BatchedSettings::default().first_batch(0).into(),
+        BatchedSettings::default().first_batch(8).largest_batch(4).into(),
+        SvreSettings::default().batch(0).into(),
+        SvreSettings::default().epoch_mean(0.5).into(),
+        SvreSettings::default().steps(-1.0, 1.0).into(),
+        ExtragradientSettings::default().steps(1.0, f64::INFINITY).into(),
+        ApgSettings::default().inner_budget(0).into(),
+        ApgSettings::default().first_curvature(0.0).into(),
+    ];
+    for method in bad {
+        // before anything is known of the problem, and again at the start
+        let early = method.check().expect_err("a bad setting");
+        let late = Solve::new(&bilinear(), &set, &set).method(method.clone()).run();
+        assert_eq!(late.expect_err("a bad setting"), early, "{method:?}");
+        let is_of_a_setting = matches!(early, Error::Setting { .. } | Error::NotPositive { .. });
+        assert!(is_of_a_setting, "{method:?}: {early}");
     }
-    let lhat = with(|s| s.first_lhat = Some(-1.0));
-    assert!(matches!(lhat, Err(Error::NotPositive { .. })), "{lhat:?}");
+    for method in Method::all() {
+        assert_eq!(method.check(), Ok(()), "{method}");
+    }
 }
 
 /// One point in X, scales from 1e-100 to 1e100: valid, and certified.
@@ -214,12 +232,12 @@ fn extreme_but_valid_sets_are_solved() {
     let simplex = Simplex::new(4).expect("a simplex");
     let problem = QuadraticBilinear::on(&point, &simplex).build().expect("a problem");
     for inner in [Inner::Exact, Inner::Slide] {
-        let method = Method::Certified(CertifiedSettings::default().inner(inner));
+        let method = Method::new(CertifiedSettings::default().inner(inner));
         let solution = Solve::new(&problem, &point, &simplex).method(method).gap(1e-9).run();
         let outcome = solution.expect("a run").outcome;
         assert!(outcome.status.is_solved(), "{inner:?}: {}", outcome.status);
     }
-    let printed = Solve::new(&problem, &point, &simplex).method(Method::printed()).run();
+    let printed = Solve::new(&problem, &point, &simplex).method(Method::mpcgs()).run();
     assert!(matches!(printed, Err(Error::NotPositive { .. })), "{printed:?}");
     for scale in [1e-100, 1e100] {
         let x_set = L2Ball::new(3, scale).expect("a ball");

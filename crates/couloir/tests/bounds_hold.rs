@@ -5,7 +5,7 @@ mod common;
 use common::{Family, families};
 use couloir::problem::{KnownConstants, SaddleProblem};
 use couloir::run::{Algorithm, Flow, Status, StopRules, TracePoint};
-use couloir::solver::{CertifiedSettings, PrintedConstants, PrintedSettings};
+use couloir::solver::{CertifiedSettings, MpcgsConstants, MpcgsSettings};
 use couloir::{Inner, Method, Solve};
 
 const ITERATIONS: u64 = 100;
@@ -27,7 +27,7 @@ fn watch(family: &Family, method: Method, mut look: impl FnMut(&TracePoint, &dyn
     let outcome = Solve::new(&family.problem, &*family.x_set, &*family.y_set)
         .method(method)
         .rules(rules)
-        .run_with(&couloir::run::NoClock, &mut observer)
+        .run_with(&mut observer)
         .unwrap_or_else(|e| panic!("{name}: {e}"))
         .outcome;
     // a run may end before only because rounding leaves nothing to gain
@@ -49,12 +49,12 @@ fn exact_gap(family: &Family, x: &[f64], y: &[f64]) -> f64 {
 fn the_gap_of_printed_mpcgs_is_below_theorem_1_at_every_iteration() {
     for family in families() {
         for inner in [Inner::Slide, Inner::Exact] {
-            let method = Method::Printed(PrintedSettings::default().inner(inner));
+            let method = Method::new(MpcgsSettings::default().inner(inner));
             let mut count = 0;
             watch(&family, method, |point, state| {
                 let (x, y) = state.current();
                 let gap = exact_gap(&family, x, y);
-                let bound = PrintedConstants::new(&family.problem, &*family.x_set)
+                let bound = MpcgsConstants::new(&family.problem, &*family.x_set)
                     .expect("all constants")
                     .bound(point.iteration);
                 assert_eq!(point.bounds.schedule, bound);
@@ -79,7 +79,7 @@ fn the_gap_of_certified_mpcgs_is_below_its_certificate_and_c_and_b() {
         {
             let mut settings = CertifiedSettings::default().inner(inner);
             settings.hull_points = hull_points;
-            watch(&family, Method::Certified(settings), |point, state| {
+            watch(&family, Method::new(settings), |point, state| {
                 let rounding = 1e-13;
                 let k = point.iteration;
                 let name = family.name;
@@ -111,7 +111,7 @@ fn the_prox_map_contracts_by_a_half() {
     let mut worst: f64 = 0.0;
     for family in families() {
         let (p, xs, ys) = (&family.problem, &*family.x_set, &*family.y_set);
-        let printed = PrintedConstants::new(p, xs).expect("all constants");
+        let printed = MpcgsConstants::new(p, xs).expect("all constants");
         let lhat = p.constants().lhat().expect("all constants");
         let mut x_oracle = xs.oracle();
         let mut y_oracle = ys.oracle();
@@ -184,7 +184,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// The printed schedule, against the paper's formulas evaluated by hand for L = 3, kappa = 2, D = 5.
 #[test]
 fn the_printed_schedule_equals_the_formulas() {
-    let c = PrintedConstants { l: 3.0, kappa: 2.0, diameter: 5.0 };
+    let c = MpcgsConstants { l: 3.0, kappa: 2.0, diameter: 5.0 };
     let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
     close(c.gamma(1), 1.0);
     close(c.gamma(10), 0.25);

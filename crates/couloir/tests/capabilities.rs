@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 fn methods() -> Vec<(Method, u64)> {
     vec![
         (Method::certified(), 40),
-        (Method::printed(), 2),
-        (Method::mpscgs(), 30),
-        (Method::printed_mpscgs(), 1),
+        (Method::mpcgs(), 2),
+        (Method::batched(), 30),
+        (Method::mpscgs(), 1),
         (Method::spfw(), 15),
         (Method::spafw(), 15),
         (Method::svre(), 15),
@@ -187,7 +187,7 @@ fn capabilities_are_asked_for_when_a_run_starts_and_never_again() {
                 case.run(&wrapper, &method, iterations).ok().map(|_| wrapper.asked.load(Relaxed))
             };
             // progressive batching makes a problem for each batch
-            if method.name() != Method::mpscgs().name() {
+            if method.name() != Method::batched().name() {
                 assert_eq!(asked(1), asked(4), "{} by {}", case.name, method.name());
             }
         }
@@ -250,7 +250,7 @@ fn what_needs_a_capability_that_is_missing_is_refused_by_name() {
         let wrapper = Wrapper::new(&*case.problem, pass);
         case.run(&wrapper, &method, 5).expect_err("it lacks something")
     };
-    for method in [Method::mpscgs(), Method::printed_mpscgs(), Method::svre()] {
+    for method in [Method::batched(), Method::mpscgs(), Method::svre()] {
         let error = refusal(
             |mut kept| {
                 kept.sampled = None;
@@ -266,10 +266,10 @@ fn what_needs_a_capability_that_is_missing_is_refused_by_name() {
             kept.sampled_constants = None;
             kept
         },
-        Method::printed_mpscgs(),
+        Method::mpscgs(),
     );
     assert!(matches!(error, Error::MissingConstant { .. }), "{error}");
-    let error = refusal(|all| all.representation(), Method::printed());
+    let error = refusal(|all| all.representation(), Method::mpcgs());
     assert!(matches!(error, Error::MissingConstant { .. }), "{error}");
 }
 
@@ -277,14 +277,14 @@ fn what_needs_a_capability_that_is_missing_is_refused_by_name() {
 fn without_restrictions_batches_lose_their_best_response_and_show_it() {
     let case = groups();
     // one iteration, on a batch: it has 256 of the 300 rows
-    let with = case.calls(|all| all, &Method::mpscgs(), 1);
+    let with = case.calls(|all| all, &Method::batched(), 1);
     assert!(with.best_response > 0 && with.prox_y == 0, "{with:?}");
     let without = case.calls(
         |mut kept| {
             kept.restriction = None;
             kept
         },
-        &Method::mpscgs(),
+        &Method::batched(),
         1,
     );
     assert!(without.best_response == 0 && without.prox_y > 0, "{without:?}");

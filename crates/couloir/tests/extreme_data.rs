@@ -130,8 +130,8 @@ fn ordinary_data_is_solved_and_claims_beyond_its_certificate_are_refuted() {
 #[test]
 fn every_method_ends_with_a_certificate_that_holds() {
     let methods = [
-        Method::printed(),
-        Method::mpscgs(),
+        Method::mpcgs(),
+        Method::batched(),
         Method::spfw(),
         Method::svre(),
         Method::extragradient(),

@@ -102,7 +102,7 @@ fn rank_and_nuclear_norm_are_those_of_the_weights() {
 fn losses_below_rounding_end_no_method_with_an_error() {
     // separable with room: the best response has nothing but rounding left to find
     let (n, row) = (3000, 200);
-    for name in ["certified", "mpscgs", "apg", "extragradient", "spfw"] {
+    for name in ["certified", "batched", "apg", "extragradient", "spfw"] {
         let starts = (0..=n).map(|i| i * row).collect();
         let indices = (0..n * row).map(|p| (2 * (p % row) + p / row % 2) as u32).collect();
         let values = (0..n * row).map(|p| 0.3 + 0.2 * (p as f64).sin()).collect();

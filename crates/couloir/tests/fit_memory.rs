@@ -41,9 +41,9 @@ fn the_estimate_of_memory_is_above_the_peak_and_within_reason() {
             // where points are kept by weights, until all their vectors are formed
             ("certified", Method::certified(), if n < d { 1500 } else { 6 }),
             ("slide", Method::certified().with_inner(Inner::Slide).expect("slides"), 6),
-            ("mpcgs", Method::printed(), 1),
-            ("mpscgs", Method::mpscgs(), 6),
-            ("mpscgs-printed", Method::printed_mpscgs(), 1),
+            ("mpcgs", Method::mpcgs(), 1),
+            ("batched", Method::batched(), 6),
+            ("mpscgs", Method::mpscgs(), 1),
             ("spfw", Method::spfw(), 6),
             ("svre", Method::svre(), 6),
             ("extragradient", Method::extragradient(), 6),

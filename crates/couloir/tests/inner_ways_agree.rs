@@ -10,7 +10,7 @@ fn slide_and_exact_both_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
     for family in families() {
         let solve = |inner: Inner| {
             let solution = Solve::new(&family.problem, &*family.x_set, &*family.y_set)
-                .method(Method::Certified(CertifiedSettings::default().inner(inner)))
+                .method(Method::new(CertifiedSettings::default().inner(inner)))
                 .gap(1e-6)
                 .run()
                 .unwrap_or_else(|e| panic!("{}, {inner:?}: {e}", family.name));

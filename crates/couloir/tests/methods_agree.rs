@@ -3,7 +3,7 @@
 use couloir::domain::{BoxSet, Domain, L2Ball, Simplex};
 use couloir::problem::{KnownConstants, Population, QuadraticBilinear, QuadraticSum, Saddle};
 use couloir::run::StopRules;
-use couloir::solver::{PrintedMpscgsSettings, SpfwRate, SpfwSettings, SvreSettings};
+use couloir::solver::{MpscgsSettings, SpfwRate, SpfwSettings, SvreSettings};
 use couloir::{Certificate, Method, Solve};
 
 struct Shared {
@@ -64,17 +64,14 @@ fn shared() -> Vec<Shared> {
 }
 
 fn methods(shared: &Shared) -> Vec<(&'static str, Method)> {
-    let mut svre = SvreSettings::default();
-    svre.batch = 10;
-    let mut mpscgs = PrintedMpscgsSettings::default();
-    mpscgs.sigma = Some(shared.sum.sigma_on(shared.x_set.diameter(), shared.y_set.diameter()));
+    let sigma = shared.sum.sigma_on(shared.x_set.diameter(), shared.y_set.diameter());
     let mut list = vec![
         ("certified", Method::certified()),
-        ("printed", Method::printed()),
-        ("mpscgs", Method::mpscgs()),
-        ("printed mpscgs", Method::PrintedMpscgs(mpscgs)),
+        ("mpcgs", Method::mpcgs()),
+        ("batched", Method::batched()),
+        ("mpscgs", MpscgsSettings::default().sigma(sigma).into()),
         ("spafw", Method::spafw()),
-        ("svre", Method::Svre(svre)),
+        ("svre", SvreSettings::default().batch(10).into()),
         ("extragradient", Method::extragradient()),
         ("apg", Method::apg()),
     ];
@@ -82,7 +79,7 @@ fn methods(shared: &Shared) -> Vec<(&'static str, Method)> {
         let diameters = (shared.x_set.diameter(), shared.y_set.diameter());
         let rate = SpfwRate::interior(&shared.sum.base().constants(), 1.0, diameters, distances)
             .unwrap_or_else(|e| panic!("{}: {e}", shared.name));
-        list.push(("spfw", Method::Spfw(SpfwSettings::default().gap_step(rate))));
+        list.push(("spfw", SpfwSettings::default().gap_step(rate).into()));
     }
     list.retain(|(name, _)| !shared.without.contains(name));
     list

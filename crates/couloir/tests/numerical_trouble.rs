@@ -7,7 +7,7 @@ use couloir::problem::{
     Capabilities, Population, PreparedImage, QuadraticSum, SaddleProblem, Sampled,
 };
 use couloir::run::Status;
-use couloir::solver::{PracticalSettings, PrintedMpscgsSettings, SvreSettings};
+use couloir::solver::{BatchedSettings, MpscgsSettings, SvreSettings};
 use couloir::{Error, Method, Solve};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -140,7 +140,7 @@ fn breaks_well(
 fn a_gradient_that_breaks_at_any_moment_leaves_the_best_pair_with_a_certificate_that_holds() {
     let methods = [
         Method::certified(),
-        Method::printed(),
+        Method::mpcgs(),
         Method::spfw(),
         Method::extragradient(),
         Method::apg(),
@@ -163,8 +163,8 @@ fn a_gradient_that_breaks_at_any_moment_leaves_the_best_pair_with_a_certificate_
 fn methods_that_sample_keep_the_best_pair_whichever_batch_breaks() {
     for (name, parts) in [
         ("svre", &[Part::X, Part::Y][..]),
-        ("mpscgs", &[Part::X, Part::Y, Part::Value]),
-        ("mpscgs-printed", &[Part::X, Part::Y]),
+        ("batched", &[Part::X, Part::Y, Part::Value]),
+        ("mpscgs", &[Part::X, Part::Y]),
     ] {
         for part in parts {
             let mut ended = 0;
@@ -185,17 +185,11 @@ fn methods_that_sample_keep_the_best_pair_whichever_batch_breaks() {
 /// A method with batches that are a part of 40 components.
 fn sampling(name: &str, family: &Family, sum: &QuadraticSum) -> Method {
     match name {
-        "svre" => Method::Svre(SvreSettings::default().batch(4)),
-        "mpscgs" => {
-            let mut settings = PracticalSettings::default();
-            settings.first_batch = 4;
-            Method::Mpscgs(settings)
-        }
+        "svre" => SvreSettings::default().batch(4).into(),
+        "batched" => BatchedSettings::default().first_batch(4).into(),
         _ => {
-            let mut settings = PrintedMpscgsSettings::default();
-            let diameters = (family.x_set.diameter(), family.y_set.diameter());
-            settings.sigma = Some(sum.sigma_on(diameters.0, diameters.1));
-            Method::PrintedMpscgs(settings)
+            let sigma = sum.sigma_on(family.x_set.diameter(), family.y_set.diameter());
+            MpscgsSettings::default().sigma(sigma).into()
         }
     }
 }

@@ -10,10 +10,10 @@ use couloir::oracles::Counter;
 use couloir::problem::{
     Capabilities, Population, PreparedImage, QuadraticBilinear, QuadraticSum, SaddleProblem,
 };
-use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
+use couloir::run::{Algorithm, Flow, Status, StopRules, TracePoint};
 use couloir::solver::{
-    Apg, ApgSettings, Epoch, Extragradient, ExtragradientSettings, PAPER_GRID, Svre, SvreSettings,
-    search_steps,
+    Apg, ApgSettings, Epoch, Extragradient, ExtragradientSettings, PAPER_GRID, Start, Svre,
+    SvreSettings, search_steps,
 };
 use couloir::{Block, Error, Inner, Method, Solution, Solve};
 
@@ -62,10 +62,9 @@ fn sum(n: u64, noise: f64, drift: f64) -> (L2Ball, Simplex, QuadraticSum) {
 #[test]
 fn extragradient_converges_linearly_on_strongly_convex_concave_problems() {
     let (x_set, y_set, problem) = strongly_convex();
-    for method in [
-        Method::extragradient(),
-        Method::Extragradient(ExtragradientSettings::default().steps(0.3, 0.3)),
-    ] {
+    for method in
+        [Method::extragradient(), Method::new(ExtragradientSettings::default().steps(0.3, 0.3))]
+    {
         let solution = Solve::new(&problem, &x_set, &y_set)
             .method(method.clone())
             .rules(rules(2000, 1, 1e-10))
@@ -84,7 +83,7 @@ fn svre_converges_linearly_on_finite_sums_with_noise_in_hessian_and_gradient() {
         let settings = SvreSettings::default().batch(batch).seed(3).epoch(epoch);
         let length = 1000 / batch;
         let solution = Solve::new(&problem, &x_set, &y_set)
-            .method(Method::Svre(settings))
+            .method(Method::new(settings))
             .rules(rules(length * 400, length, 1e-8))
             .run()
             .expect("a run");
@@ -103,7 +102,7 @@ fn stochastic_extragradient_without_variance_reduction_would_stall_here() {
     settings.epoch_mean = Some(1e9);
     let gap = |settings| {
         Solve::new(&problem, &x_set, &y_set)
-            .method(Method::Svre(settings))
+            .method(Method::new(settings))
             .rules(rules(3000, 200, 1e-12))
             .run()
             .expect("a run")
@@ -213,7 +212,7 @@ fn apg_bears_plain_differences_and_converges_linearly() {
 fn the_estimator_is_unbiased_and_exact_on_the_full_batch() {
     let (x_set, y_set, problem) = sum(60, 1.0, 2.0);
     let settings = SvreSettings::default().batch(7).seed(1);
-    let mut svre = Svre::new(&problem, &x_set, &y_set, &settings, None, None).expect("a solver");
+    let mut svre = Svre::new(Start::new(&problem, &x_set, &y_set), &settings).expect("a solver");
     for _ in 0..5 {
         svre.step().expect("a step");
     }
@@ -260,10 +259,10 @@ fn the_estimator_is_unbiased_and_exact_on_the_full_batch() {
 fn a_full_batch_makes_svre_the_extragradient_method() {
     let (x_set, y_set, problem) = sum(40, 0.5, 1.0);
     let settings = SvreSettings::default().batch(1000).steps(0.2, 0.1);
-    let mut svre = Svre::new(&problem, &x_set, &y_set, &settings, None, None).expect("a solver");
+    let mut svre = Svre::new(Start::new(&problem, &x_set, &y_set), &settings).expect("a solver");
     let settings = ExtragradientSettings::default().steps(0.2, 0.1);
     let mut plain =
-        Extragradient::new(&problem, &x_set, &y_set, &settings, None, None).expect("a solver");
+        Extragradient::new(Start::new(&problem, &x_set, &y_set), &settings).expect("a solver");
     for _ in 0..30 {
         svre.step().expect("a step");
         plain.step().expect("a step");
@@ -280,7 +279,7 @@ fn a_full_batch_makes_svre_the_extragradient_method() {
 fn svre_counts_components_snapshots_and_passes() {
     let (x_set, y_set, problem) = sum(1000, 0.5, 1.0);
     let settings = SvreSettings::default().batch(100).epoch(Epoch::Fixed);
-    let mut svre = Svre::new(&problem, &x_set, &y_set, &settings, None, None).expect("a solver");
+    let mut svre = Svre::new(Start::new(&problem, &x_set, &y_set), &settings).expect("a solver");
     assert_eq!(svre.epoch_mean(), 10.0);
     for _ in 0..25 {
         svre.step().expect("a step");
@@ -298,7 +297,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_another_trace() {
     let (x_set, y_set, problem) = sum(200, 0.8, 2.0);
     let run = |seed: u64, every: u64| {
         Solve::new(&problem, &x_set, &y_set)
-            .method(Method::Svre(SvreSettings::default().batch(10).seed(seed)))
+            .method(Method::new(SvreSettings::default().batch(10).seed(seed)))
             .rules(rules(100, every, 1e-12))
             .run()
             .expect("a run")
@@ -318,10 +317,10 @@ fn every_iterate_is_feasible() {
             .expect("a finite sum");
         let long = SvreSettings::default().batch(4).steps(3.0, 3.0);
         for method in [
-            Method::Svre(SvreSettings::default().batch(4)),
-            Method::Svre(long),
+            Method::new(SvreSettings::default().batch(4)),
+            Method::new(long),
             Method::extragradient(),
-            Method::Extragradient(ExtragradientSettings::default().steps(10.0, 10.0)),
+            Method::new(ExtragradientSettings::default().steps(10.0, 10.0)),
             Method::apg(),
         ] {
             let mut watch = |_: &TracePoint, state: &dyn Algorithm| {
@@ -334,11 +333,11 @@ fn every_iterate_is_feasible() {
             Solve::new(&sum, xs, ys)
                 .method(method)
                 .rules(rules(60, 1, 1e-9))
-                .run_with(&NoClock, &mut watch)
+                .run_with(&mut watch)
                 .expect("a run");
         }
         let settings = ExtragradientSettings::default();
-        let mut solver = Extragradient::new(&sum, xs, ys, &settings, None, None).expect("a solver");
+        let mut solver = Extragradient::new(Start::new(&sum, xs, ys), &settings).expect("a solver");
         for _ in 0..50 {
             solver.step().expect("a step");
             let (x, y) = solver.average();
@@ -351,12 +350,12 @@ fn every_iterate_is_feasible() {
 fn the_step_search_finds_a_step_that_converges_and_lists_those_that_do_not() {
     let (x_set, y_set, problem) = sum(200, 0.5, 1.0);
     let grid = [1e3, 10.0, 1e-1, 1e-2, 1e-5];
-    for base in [Method::extragradient(), Method::Svre(SvreSettings::default().batch(20))] {
+    for base in [Method::extragradient(), Method::new(SvreSettings::default().batch(20))] {
         for per_block in [false, true] {
             let rules = rules(300, 10, 1e-9);
             let solve =
                 Solve::new(&problem, &x_set, &y_set).method(base.clone()).rules(rules.clone());
-            let search = search_steps(&solve, &grid, per_block, &NoClock).expect("a search");
+            let search = search_steps(&solve, &grid, per_block).expect("a search");
             assert_eq!(search.trials.len(), if per_block { 25 } else { 5 });
             let best = search.best().expect("a step that converges");
             assert!(best.gap() < 1e-3 * best.first.gap, "{best:?}");
@@ -364,7 +363,7 @@ fn the_step_search_finds_a_step_that_converges_and_lists_those_that_do_not() {
                 |step: f64| search.trials.iter().find(|t| t.step_x == step && t.step_y == step);
             let astray = joint(1e3).expect("tried");
             assert!(astray.ended.is_ok() && astray.gap() > 1e3 * best.gap(), "{astray:?}");
-            let again = search_steps(&solve, &grid, per_block, &NoClock).expect("a search");
+            let again = search_steps(&solve, &grid, per_block).expect("a search");
             assert_eq!(search, again);
             let total: u64 = search.trials.iter().map(|t| t.ledger.method.prox_x).sum();
             assert_eq!(search.ledger().method.prox_x, total);
@@ -418,13 +417,12 @@ fn a_step_that_ends_in_nan_is_recorded_as_failed() {
     let solve = Solve::new(&problem, &x_set, &y_set)
         .method(Method::extragradient())
         .rules(rules(200, 1, 1e-6));
-    let search = search_steps(&solve, &grid, false, &NoClock).expect("a search");
+    let search = search_steps(&solve, &grid, false).expect("a search");
     assert!(matches!(search.trials[0].ended, Err(Error::NotFinite { .. })), "{search:?}");
     assert_eq!(search.trials[0].gap(), f64::INFINITY);
     assert!(search.trials[0].ledger.method.grad_x > 0);
     assert_eq!(search.best, Some(1));
-    let search =
-        search_steps(&solve, &grid[..1], false, &NoClock).expect("a search without a winner");
+    let search = search_steps(&solve, &grid[..1], false).expect("a search without a winner");
     assert_eq!((search.best, search.method()), (None, None));
 }
 
@@ -469,12 +467,12 @@ fn what_is_missing_or_makes_no_sense_is_a_clear_error() {
     let mut curvature = ApgSettings::default();
     curvature.first_curvature = Some(-1.0);
     for method in [
-        Method::Extragradient(half),
-        Method::Extragradient(ExtragradientSettings::default().steps(0.1, f64::NAN)),
-        Method::Svre(SvreSettings::default().batch(0)),
-        Method::Svre(SvreSettings::default().steps(-1.0, 1.0)),
-        Method::Svre(epoch),
-        Method::Apg(curvature),
+        Method::new(half),
+        Method::new(ExtragradientSettings::default().steps(0.1, f64::NAN)),
+        Method::new(SvreSettings::default().batch(0)),
+        Method::new(SvreSettings::default().steps(-1.0, 1.0)),
+        Method::new(epoch),
+        Method::new(curvature),
     ] {
         start(&sum, &x_set, &y_set, method);
     }
@@ -482,7 +480,7 @@ fn what_is_missing_or_makes_no_sense_is_a_clear_error() {
     let (grid, limit) = ([0.1], rules(10, 1, 1e-3));
     let search = |method: Method, grid: &[f64], rules: &StopRules| {
         let solve = Solve::new(&sum, &x_set, &y_set).method(method).rules(rules.clone());
-        search_steps(&solve, grid, false, &NoClock).expect_err("an error")
+        search_steps(&solve, grid, false).expect_err("an error")
     };
     search(Method::certified(), &grid, &limit);
     search(Method::svre(), &[], &limit);
@@ -492,13 +490,12 @@ fn what_is_missing_or_makes_no_sense_is_a_clear_error() {
     search(Method::svre(), &grid, &endless);
     endless.limits = vec![(Counter::ComponentGrads, 5000)];
     let solve = Solve::new(&sum, &x_set, &y_set).method(Method::svre()).rules(endless);
-    search_steps(&solve, &grid, false, &NoClock).expect("a search");
+    search_steps(&solve, &grid, false).expect("a search");
     // from a start of one's own
     let mut far = vec![0.0; sum.dim_y()];
     far[0] = 1.0;
-    let there =
-        search_steps(&solve.clone().start_y(far), &grid, false, &NoClock).expect("a search");
-    let here = search_steps(&solve, &grid, false, &NoClock).expect("a search");
+    let there = search_steps(&solve.clone().start_y(far), &grid, false).expect("a search");
+    let here = search_steps(&solve, &grid, false).expect("a search");
     assert!(there.trials[0].first.gap > here.trials[0].first.gap);
 }
 
@@ -513,7 +510,7 @@ fn methods_go_by_their_names() {
         let solver = Solve::new(&problem, &x_set, &y_set).method(method).start().expect("a solver");
         assert_eq!(solver.name(), name);
     }
-    let apg = Apg::new(&problem, &x_set, &y_set, &ApgSettings::default(), None, None);
+    let apg = Apg::new(Start::new(&problem, &x_set, &y_set), &ApgSettings::default());
     assert_eq!(apg.expect("a solver").curvature(), 0.0);
 }
 
@@ -556,7 +553,7 @@ fn apg_can_slide_in_y() {
     let mut settings = ApgSettings::default();
     settings.inner_y = Inner::Slide;
     let solution = Solve::new(&problem, &x_set, &y_set)
-        .method(Method::Apg(settings))
+        .method(Method::new(settings))
         .gap(1e-5)
         .run()
         .expect("a run");
@@ -579,8 +576,8 @@ fn steady_state_steps_allocate_nothing() {
         for method in [
             Method::extragradient(),
             Method::apg(),
-            Method::Svre(SvreSettings::default().batch(20)),
-            Method::Svre(SvreSettings::default().batch(100)),
+            Method::new(SvreSettings::default().batch(20)),
+            Method::new(SvreSettings::default().batch(100)),
         ] {
             let mut solver =
                 Solve::new(&problem, &**x_set, &y_set).method(method).start().expect("a solver");

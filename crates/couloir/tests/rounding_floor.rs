@@ -6,7 +6,7 @@ use common::{Plain, families};
 use couloir::Inner;
 use couloir::problem::{KnownConstants, SaddleProblem};
 use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint, run};
-use couloir::solver::{Certified, CertifiedSettings};
+use couloir::solver::{Certified, CertifiedSettings, Start};
 
 #[test]
 fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress_is_possible() {
@@ -28,7 +28,7 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
             let plain = Plain(&family.problem);
             let problem: &dyn SaddleProblem = if bare { &plain } else { &family.problem };
             let mut solver =
-                Certified::new(problem, xs, ys, &settings, None, None).expect("a solver");
+                Certified::new(Start::new(problem, xs, ys), &settings).expect("a solver");
             let mut rules = StopRules::default();
             // the value at the saddle point is 0.7, so 1e-17 is below what doubles can tell
             rules.gap = Some(1e-17);

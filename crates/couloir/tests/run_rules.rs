@@ -5,10 +5,9 @@ use couloir::oracles::Counter;
 use couloir::problem::{ClosureProblem, QuadraticBilinear};
 use couloir::run::{
     Algorithm, Cancel, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Status, StopRules,
-    TracePoint,
+    TRACE_RECORDS, TracePoint,
 };
-use couloir::{Method, Solution, Solve};
-use std::cell::Cell;
+use couloir::{Error, Method, Solution, Solve};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -18,26 +17,21 @@ fn rules() -> StopRules {
     rules
 }
 
-fn solve(rules: StopRules, clock: &dyn Clock, method: Method) -> Solution {
+fn solve(rules: StopRules, clock: impl Clock, method: Method) -> Solution {
     let (x_set, y_set) =
         (L2Ball::new(6, 1.0).expect("a ball"), Simplex::new(5).expect("a simplex"));
     let problem = QuadraticBilinear::on(&x_set, &y_set).coupling(3.0).build().expect("a problem");
-    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-    Solve::new(&problem, &x_set, &y_set)
-        .method(method)
-        .rules(rules)
-        .run_with(clock, &mut nobody)
-        .expect("a run")
+    let solve = Solve::new(&problem, &x_set, &y_set).method(method).rules(rules);
+    solve.clock(clock).run().expect("a run")
 }
 
 /// A clock that moves on by one second each time it is read.
 #[derive(Default)]
-struct Ticking(Cell<f64>);
+struct Ticking(AtomicU64);
 
 impl Clock for Ticking {
     fn seconds(&self) -> f64 {
-        self.0.set(self.0.get() + 1.0);
-        self.0.get()
+        (1 + self.0.fetch_add(1, Ordering::Relaxed)) as f64
     }
 }
 
@@ -45,30 +39,30 @@ impl Clock for Ticking {
 fn each_rule_ends_the_run_with_its_own_status() {
     let mut by_gap = rules();
     by_gap.gap = Some(1e-3);
-    let solution = solve(by_gap, &NoClock, Method::certified());
+    let solution = solve(by_gap, NoClock, Method::certified());
     assert_eq!(solution.outcome.status, Status::Solved);
     assert!(solution.outcome.certificate.gap <= 1e-3);
 
     let mut relative = rules();
     relative.relative_gap = Some(1e-2);
-    let outcome = solve(relative, &NoClock, Method::certified()).outcome;
+    let outcome = solve(relative, NoClock, Method::certified()).outcome;
     assert_eq!(outcome.status, Status::SolvedRelative);
     assert!(outcome.certificate.gap <= 1e-2 * outcome.trace[0].certificate.gap);
 
     let mut iterations = rules();
     iterations.iterations = Some(4);
-    let outcome = solve(iterations, &NoClock, Method::printed()).outcome;
+    let outcome = solve(iterations, NoClock, Method::mpcgs()).outcome;
     assert_eq!((outcome.status, outcome.iterations), (Status::IterationLimit, 4));
 
     let mut time = rules();
     time.seconds = Some(3.0);
-    let outcome = solve(time, &Ticking::default(), Method::printed()).outcome;
+    let outcome = solve(time, Ticking::default(), Method::mpcgs()).outcome;
     assert_eq!((outcome.status, outcome.iterations, outcome.seconds), (Status::TimeLimit, 3, 3.0));
 
     let mut memory = rules();
     let taken = AtomicU64::new(0); // a byte more at every look
     memory.memory = Some(MemoryLimit::new(3, move || taken.fetch_add(1, Ordering::Relaxed)));
-    let outcome = solve(memory, &NoClock, Method::printed()).outcome;
+    let outcome = solve(memory, NoClock, Method::mpcgs()).outcome;
     assert_eq!((outcome.status, outcome.iterations), (Status::MemoryLimit, 4));
     assert_eq!(outcome.status.to_string(), "memory limit");
     let (first, last) = (outcome.trace[0].certificate.gap, outcome.certificate.gap);
@@ -77,16 +71,15 @@ fn each_rule_ends_the_run_with_its_own_status() {
     for (counter, limit) in [(Counter::GradX, 30), (Counter::LoY, 50), (Counter::Value, 3)] {
         let mut budget = rules();
         budget.limits = vec![(counter, limit)];
-        let method =
-            if counter == Counter::Value { Method::certified() } else { Method::printed() };
-        let outcome = solve(budget, &NoClock, method).outcome;
+        let method = if counter == Counter::Value { Method::certified() } else { Method::mpcgs() };
+        let outcome = solve(budget, NoClock, method).outcome;
         assert_eq!(outcome.status, Status::OracleLimit(counter));
         assert!(outcome.ledger.method.get(counter) >= limit);
     }
 
     let mut impatient = rules();
     (impatient.patience, impatient.gap) = (Some(3), Some(1e-12));
-    let outcome = solve(impatient, &NoClock, Method::spfw()).outcome;
+    let outcome = solve(impatient, NoClock, Method::spfw()).outcome;
     assert_eq!(
         outcome.status,
         Status::Stalled,
@@ -96,12 +89,12 @@ fn each_rule_ends_the_run_with_its_own_status() {
     let mut cancel = rules();
     let flag = Arc::new(AtomicBool::new(true));
     cancel.cancel = Some(flag.clone().into());
-    let outcome = solve(cancel.clone(), &NoClock, Method::certified()).outcome;
+    let outcome = solve(cancel.clone(), NoClock, Method::certified()).outcome;
     assert_eq!((outcome.status, outcome.iterations), (Status::Cancelled, 0));
     assert!(outcome.certificate.gap.is_finite(), "even a cancelled run has a certificate");
     flag.store(false, Ordering::Relaxed);
     cancel.iterations = Some(2);
-    let outcome = solve(cancel, &NoClock, Method::certified()).outcome;
+    let outcome = solve(cancel, NoClock, Method::certified()).outcome;
     assert_eq!(outcome.status, Status::IterationLimit);
 }
 
@@ -114,7 +107,7 @@ fn an_inner_solve_out_of_budget_is_reported_as_that() {
     let mut settings = couloir::solver::CertifiedSettings::default().inner(couloir::Inner::Slide);
     settings.inner_budget = 3;
     let solution = Solve::new(&problem, &x_set, &y_set)
-        .method(Method::Certified(settings))
+        .method(Method::new(settings))
         .gap(1e-9)
         .run()
         .expect("a run");
@@ -132,7 +125,7 @@ fn the_trace_is_kept_as_often_as_asked_and_ends_with_the_last_iterate() {
     let mut every = rules();
     every.evaluate_every = 4;
     every.iterations = Some(10);
-    let outcome = solve(every, &NoClock, Method::printed()).outcome;
+    let outcome = solve(every, NoClock, Method::mpcgs()).outcome;
     let at: Vec<u64> = outcome.trace.iter().map(|p| p.iteration).collect();
     assert_eq!(at, [0, 4, 8, 10]);
     let last = outcome.trace.last().expect("a trace");
@@ -151,7 +144,7 @@ fn evaluation_time_is_not_charged() {
     let mut every = rules();
     every.iterations = Some(6);
     // every step reads the clock twice, one second apart; evaluations do not read it
-    let outcome = solve(every, &Ticking::default(), Method::printed()).outcome;
+    let outcome = solve(every, Ticking::default(), Method::mpcgs()).outcome;
     assert_eq!(outcome.seconds, 6.0);
 }
 
@@ -167,10 +160,8 @@ fn an_observer_sees_the_state_and_can_stop_the_run() {
         seen.push(point.iteration);
         if point.iteration == 3 { Flow::Stop } else { Flow::Continue }
     };
-    let solution = Solve::new(&problem, &x_set, &y_set)
-        .gap(1e-15)
-        .run_with(&NoClock, &mut observer)
-        .expect("a run");
+    let solution =
+        Solve::new(&problem, &x_set, &y_set).gap(1e-15).run_with(&mut observer).expect("a run");
     assert_eq!(solution.outcome.status, Status::StoppedByObserver);
     assert_eq!(seen, [0, 1, 2, 3]);
 }
@@ -180,7 +171,7 @@ fn the_same_settings_give_the_same_bits() {
     let run = || {
         let mut some = rules();
         some.iterations = Some(12);
-        solve(some, &NoClock, Method::certified())
+        solve(some, NoClock, Method::certified())
     };
     assert_eq!(run(), run());
 }
@@ -236,10 +227,8 @@ fn slow_run_kept(
         |_, y, g| g[0] = -y[0],
     )
     .expect("a problem");
-    let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-    let method = Method::certified();
-    let run = Solve::new(&problem, &x_set, &y_set).method(method).rules(rules);
-    let solution = run.checkpoints(checkpoints).run_with(clock, &mut nobody).expect("a run");
+    let run = Solve::new(&problem, &x_set, &y_set).rules(rules).clock(clock);
+    let solution = run.checkpoints(checkpoints).run().expect("a run");
     (solution, calls.load(Ordering::Relaxed))
 }
 
@@ -324,4 +313,48 @@ fn a_run_whose_iteration_was_ended_goes_on_from_the_state_before_it() {
         assert_eq!(resumed.outcome.ledger, whole.outcome.ledger, "{calls_before}");
     }
     assert!(ended_within > 10, "only {ended_within} iterations were ended while under way");
+}
+
+#[test]
+fn a_time_limit_needs_a_clock_and_works_with_one() {
+    let (x_set, y_set) =
+        (L2Ball::new(6, 1.0).expect("a ball"), Simplex::new(5).expect("a simplex"));
+    let problem = QuadraticBilinear::on(&x_set, &y_set).coupling(3.0).build().expect("a problem");
+    let solve = Solve::new(&problem, &x_set, &y_set).gap(1e-15);
+    let outcome = solve.clone().seconds(3.0, Ticking::default()).run().expect("a run").outcome;
+    assert_eq!((outcome.status, outcome.iterations, outcome.seconds), (Status::TimeLimit, 3, 3.0));
+    // a clock alone gives times and no limit
+    let timed = solve.clone().iterations(5).clock(Ticking::default()).run().expect("a run").outcome;
+    assert_eq!((timed.status, timed.seconds), (Status::IterationLimit, 5.0));
+    // rules may set a limit without a clock: that is an error, not a limit without effect
+    let mut limited = rules();
+    limited.seconds = Some(3.0);
+    let error = solve.rules(limited).run().expect_err("no clock");
+    assert!(error.to_string().contains("needs a clock"), "{error}");
+}
+
+#[test]
+fn a_long_trace_is_thinned_and_keeps_its_ends_unless_all_of_it_is_wanted() {
+    let iterations = 40_000;
+    let mut long = rules();
+    long.iterations = Some(iterations);
+    let mut whole = long.clone();
+    whole.trace_records = None;
+    let thinned = solve(long, NoClock, Method::spfw()).outcome.trace;
+    let whole = solve(whole, NoClock, Method::spfw()).outcome.trace;
+    assert_eq!(whole.len() as u64, iterations + 1);
+    assert!((TRACE_RECORDS / 2..=TRACE_RECORDS).contains(&thinned.len()), "{}", thinned.len());
+    // 40,001 evaluations: every fourth is kept
+    assert!(thinned.iter().eq(whole.iter().step_by(4)));
+    assert_eq!(thinned.last(), whole.last());
+
+    let mut few = rules();
+    few.trace_records = Some(1);
+    assert!(matches!(try_solve(few), Err(Error::Setting { name: "trace_records", .. })));
+}
+
+fn try_solve(rules: StopRules) -> couloir::Result<Solution> {
+    let (x_set, y_set) = (L2Ball::new(6, 1.0)?, Simplex::new(5)?);
+    let problem = QuadraticBilinear::on(&x_set, &y_set).coupling(3.0).build()?;
+    Solve::new(&problem, &x_set, &y_set).rules(rules).run()
 }

@@ -6,7 +6,7 @@ use common::Rescaled;
 use couloir::domain::{L2Ball, NuclearBall, Simplex};
 use couloir::oracles::Counter;
 use couloir::problem::{KnownConstants, QuadraticBilinear, SaddleProblem};
-use couloir::run::{Algorithm, Flow, NoClock, Status, StopRules, TracePoint};
+use couloir::run::{Algorithm, Flow, Status, StopRules, TracePoint};
 use couloir::{Inner, Method, Solve, solver::CertifiedSettings};
 
 #[test]
@@ -32,7 +32,7 @@ fn certified_needs_a_twentieth_of_the_gradients_of_printed_when_blocks_differ_in
 
     rules.limits = vec![(Counter::GradX, 20 * grads)];
     let printed = Solve::new(&problem, &x_set, &y_set)
-        .method(Method::printed())
+        .method(Method::mpcgs())
         .rules(rules)
         .run()
         .expect("a run");
@@ -61,9 +61,9 @@ fn iterates(
         Flow::Continue
     };
     Solve::new(problem, x_set, &y_set)
-        .method(Method::Certified(CertifiedSettings::default().inner(inner)))
+        .method(Method::new(CertifiedSettings::default().inner(inner)))
         .rules(rules)
-        .run_with(&NoClock, &mut observer)
+        .run_with(&mut observer)
         .expect("a run");
     list
 }

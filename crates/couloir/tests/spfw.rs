@@ -10,7 +10,9 @@ use couloir::problem::{
     Saddle, SaddleProblem,
 };
 use couloir::run::{Algorithm, Step};
-use couloir::solver::{SpAfw, SpAfwSettings, SpAfwStep, Spfw, SpfwRate, SpfwSettings, SpfwStep};
+use couloir::solver::{
+    SpAfw, SpAfwSettings, SpAfwStep, Spfw, SpfwRate, SpfwSettings, SpfwStep, Start,
+};
 use couloir::{Block, Error, Method, Solve};
 
 /// A coupling matrix of spectral norm at most `size` with no structure.
@@ -63,7 +65,8 @@ fn spfw_with_the_gap_step_is_linear_at_the_proved_rate() {
         let settings = SpfwSettings::default().gap_step(rate);
         let start = (Some(&[0.6, 0.0, 0.8, 0.0][..]), Some(&[1.0, 0.0, 0.0][..]));
         let mut solver =
-            Spfw::new(&problem, &x_set, &y_set, &settings, start.0, start.1).expect("a solver");
+            Spfw::new(Start::new(&problem, &x_set, &y_set).from(start.0, start.1), &settings)
+                .expect("a solver");
         let rho = rate.rho();
         let mut hs = vec![h(&problem, solver.current())];
         let mut gaps = Vec::new();
@@ -165,9 +168,11 @@ fn spafw_with_the_gap_step_is_linear_at_the_proved_rate_on_a_face() {
         let rate = SpfwRate::polytope(&problem.constants(), 1.0, diameters, widths)
             .expect("nu is positive");
         let settings = SpAfwSettings::default().step(SpAfwStep::Gap(rate));
-        let mut solver =
-            SpAfw::new(&problem, &*x_set, &*y_set, &settings, Some(&start.0), Some(&start.1))
-                .expect("a solver");
+        let mut solver = SpAfw::new(
+            Start::new(&problem, &*x_set, &*y_set).from(Some(&start.0), Some(&start.1)),
+            &settings,
+        )
+        .expect("a solver");
         let rho = rate.rho();
         let mut hs = vec![h(&problem, solver.current())];
         while hs[hs.len() - 1] > 1e-10 {
@@ -224,7 +229,7 @@ fn the_active_set_makes_the_iterate_over_long_runs() {
             let problem = build.push(0.3).build().expect("a problem");
             let settings = SpAfwSettings::default().step(step);
             let mut solver =
-                SpAfw::new(&problem, x_set, y_set, &settings, None, None).expect("a solver");
+                SpAfw::new(Start::new(&problem, x_set, y_set), &settings).expect("a solver");
             for _ in 0..5000 {
                 solver.step().expect("a step");
                 check_active(&solver);
@@ -295,7 +300,7 @@ fn every_iterate_is_feasible() {
         let mut methods = vec![Method::spfw()];
         if polytopes {
             methods.push(Method::spafw());
-            methods.push(Method::SpAfw(SpAfwSettings::default().step(SpAfwStep::Open)));
+            methods.push(Method::new(SpAfwSettings::default().step(SpAfwStep::Open)));
         }
         for method in methods {
             let mut solver =
@@ -378,7 +383,7 @@ fn images_move_with_the_iterates() {
 #[test]
 fn an_evaluation_costs_one_value_beyond_the_step() {
     let OnAFace { x_set, y_set, problem, .. } = on_a_face().swap_remove(0);
-    let mut solver = Spfw::new(&problem, &*x_set, &*y_set, &SpfwSettings::default(), None, None)
+    let mut solver = Spfw::new(Start::new(&problem, &*x_set, &*y_set), &SpfwSettings::default())
         .expect("a solver");
     for _ in 0..10 {
         solver.evaluate().expect("a certificate");
@@ -397,7 +402,8 @@ fn spafw_starts_from_a_vertex() {
     let given = [0.0, 0.0, 1.0, 0.0];
     let settings = SpAfwSettings::default();
     let new = |x: &[f64], y: &[f64]| {
-        let solver = SpAfw::new(&problem, &*x_set, &*y_set, &settings, Some(x), Some(y));
+        let solver =
+            SpAfw::new(Start::new(&problem, &*x_set, &*y_set).from(Some(x), Some(y)), &settings);
         let solver = solver.expect("a solver");
         let (x, y) = solver.current();
         (x.to_vec(), y.to_vec())
@@ -447,7 +453,7 @@ fn what_is_missing_is_said() {
     assert!(SpfwRate::polytope(&between, 1.0, (2.0, 2.0), (1.0, 1.0)).is_err());
 
     let OnAFace { x_set, y_set, problem, .. } = on_a_face().swap_remove(0);
-    let wrong = Method::SpAfw(SpAfwSettings::default().step(SpAfwStep::Gap(interior)));
+    let wrong = Method::new(SpAfwSettings::default().step(SpAfwStep::Gap(interior)));
     let error = Solve::new(&problem, &*x_set, &*y_set).method(wrong).run().expect_err("wrong kind");
     assert!(matches!(error, Error::Setting { name: "rate", .. }));
 
@@ -467,7 +473,7 @@ fn a_steady_state_step_allocates_nothing() {
         let settings = SpfwSettings::default();
         assert_eq!(settings.step, SpfwStep::Open);
         let mut solver =
-            Spfw::new(&f.problem, &*f.x_set, &*f.y_set, &settings, None, None).expect("a solver");
+            Spfw::new(Start::new(&f.problem, &*f.x_set, &*f.y_set), &settings).expect("a solver");
         let mut work = |n: u64| {
             for _ in 0..n {
                 solver.evaluate().expect("a certificate");
@@ -483,7 +489,7 @@ fn a_steady_state_step_allocates_nothing() {
     let OnAFace { x_set, y_set, problem, .. } = on_a_face().swap_remove(1);
     let settings = SpAfwSettings::default();
     let mut solver =
-        SpAfw::new(&problem, &*x_set, &*y_set, &settings, None, None).expect("a solver");
+        SpAfw::new(Start::new(&problem, &*x_set, &*y_set), &settings).expect("a solver");
     for _ in 0..30 {
         solver.step().expect("a step");
     }

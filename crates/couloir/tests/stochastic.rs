@@ -7,10 +7,8 @@ use couloir::problem::{
     Saddle, SaddleProblem, SampledConstants, check_gradient,
 };
 use couloir::random::Streams;
-use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
-use couloir::solver::{
-    MpscgsConstants, PracticalSettings, PrintedConstants, PrintedMpscgsSettings,
-};
+use couloir::run::{Algorithm, Flow, Status, TracePoint};
+use couloir::solver::{BatchedSettings, MpcgsConstants, MpscgsConstants, MpscgsSettings};
 use couloir::{Error, Method, Result, Solve};
 
 const SEEDS: u64 = 30;
@@ -134,10 +132,8 @@ fn the_constants_of_istorc_and_mpscgs_are_the_printed_ones() {
     assert_eq!(c.rounds_to(0.5), 6); // ceil(log2 72) - 1
     assert_eq!(c.rounds_to(1e9), 1);
 
-    let m = MpscgsConstants {
-        batch: PrintedConstants { l: 3.0, kappa: 2.0, diameter: 5.0 },
-        sigma: 0.7,
-    };
+    let m =
+        MpscgsConstants { batch: MpcgsConstants { l: 3.0, kappa: 2.0, diameter: 5.0 }, sigma: 0.7 };
     assert!((m.zeta(2) - 75.0 / 3456.0).abs() < 1e-15);
     // 96 * 0.49 * 27/(2*9*25) = 2.82
     assert_eq!(m.samples(2), 3);
@@ -176,7 +172,7 @@ fn small_sum(population: Population) -> (L2Ball, BoxSet, QuadraticSum) {
 fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {
     for population in [Population::Infinite, Population::Finite(44_000)] {
         let (x_set, y_set, sum) = small_sum(population);
-        let mut settings = PrintedMpscgsSettings::default();
+        let mut settings = MpscgsSettings::default();
         settings.sigma = Some(sum.sigma_on(x_set.diameter(), y_set.diameter()));
         let l = sum.mean_smoothness().expect("it is known");
         let mu = sum.base().constants().mu.expect("it is known");
@@ -202,10 +198,10 @@ fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {
                 Flow::Continue
             };
             let outcome = Solve::new(&sum, &x_set, &y_set)
-                .method(Method::PrintedMpscgs(settings.clone()))
+                .method(Method::new(settings.clone()))
                 .gap(1e-12)
                 .iterations(3)
-                .run_with(&NoClock, &mut observer)
+                .run_with(&mut observer)
                 .expect("a run")
                 .outcome;
             assert_eq!(outcome.status, Status::IterationLimit);
@@ -231,7 +227,7 @@ fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {
 fn sigma_is_estimated_and_reported_where_it_is_not_given() {
     let (x_set, y_set, sum) = small_sum(Population::Infinite);
     let outcome = Solve::new(&sum, &x_set, &y_set)
-        .method(Method::printed_mpscgs())
+        .method(Method::mpscgs())
         .iterations(1)
         .run()
         .expect("a run")
@@ -254,7 +250,7 @@ fn practical_mpscgs_ends_with_the_certificate_of_the_whole_sum() {
     let n = 20_000;
     let sum = QuadraticSum::new(base, Population::Finite(n), 0.5, 0.5, 3).expect("a sum");
     let solve = |seed: u64| {
-        let mut settings = PracticalSettings::default();
+        let mut settings = BatchedSettings::default();
         settings.seed = seed;
         let mut sizes = Vec::new();
         let mut observer = |_: &TracePoint, state: &dyn Algorithm| {
@@ -262,9 +258,9 @@ fn practical_mpscgs_ends_with_the_certificate_of_the_whole_sum() {
             Flow::Continue
         };
         let solution = Solve::new(&sum, &x_set, &y_set)
-            .method(Method::Mpscgs(settings))
+            .method(Method::new(settings))
             .gap(1e-6)
-            .run_with(&NoClock, &mut observer)
+            .run_with(&mut observer)
             .expect("a run");
         (solution, sizes)
     };
@@ -291,7 +287,7 @@ fn practical_mpscgs_ends_with_the_certificate_of_the_whole_sum() {
 fn practical_mpscgs_goes_on_with_larger_batches_on_an_expectation() {
     let (x_set, y_set, sum) = small_sum(Population::Infinite);
     let solution =
-        Solve::new(&sum, &x_set, &y_set).method(Method::mpscgs()).gap(1e-3).run().expect("a run");
+        Solve::new(&sum, &x_set, &y_set).method(Method::batched()).gap(1e-3).run().expect("a run");
     assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
     let gap = sum.base().exact_gap(&x_set, &y_set, &solution.x, &solution.y).expect("isotropic");
     assert!(gap <= 1e-3, "{gap:e}");
@@ -314,16 +310,16 @@ fn the_mean_over_a_batch_is_a_problem_with_right_gradients() {
 #[test]
 fn stochastic_methods_say_what_a_problem_lacks() {
     let (x_set, y_set, sum) = small_sum(Population::Finite(100));
-    for method in [Method::mpscgs(), Method::printed_mpscgs()] {
+    for method in [Method::batched(), Method::mpscgs()] {
         let result = Solve::new(sum.base(), &x_set, &y_set).method(method).run();
         assert!(matches!(result, Err(Error::MissingOracle { .. })), "{result:?}");
     }
-    let mut settings = PracticalSettings::default();
+    let mut settings = BatchedSettings::default();
     settings.growth = 1;
-    let result = Solve::new(&sum, &x_set, &y_set).method(Method::Mpscgs(settings)).run();
+    let result = Solve::new(&sum, &x_set, &y_set).method(Method::new(settings)).run();
     assert!(matches!(result, Err(Error::Setting { .. })), "{result:?}");
-    let mut settings = PrintedMpscgsSettings::default();
+    let mut settings = MpscgsSettings::default();
     settings.sigma = Some(f64::NAN);
-    let result = Solve::new(&sum, &x_set, &y_set).method(Method::PrintedMpscgs(settings)).run();
+    let result = Solve::new(&sum, &x_set, &y_set).method(Method::new(settings)).run();
     assert!(matches!(result, Err(Error::Setting { name: "sigma", .. })), "{result:?}");
 }

@@ -16,9 +16,9 @@ fn model(rows: usize) -> GroupRobust {
 fn methods() -> Vec<(Method, usize, u64)> {
     vec![
         (Method::certified(), 30_000, 15),
-        (Method::printed(), 30_000, 3),
-        (Method::mpscgs(), 30_000, 25),
-        (Method::printed_mpscgs(), 2_500, 1),
+        (Method::mpcgs(), 30_000, 3),
+        (Method::batched(), 30_000, 25),
+        (Method::mpscgs(), 2_500, 1),
         (Method::spfw(), 30_000, 20),
         (Method::spafw(), 30_000, 20),
         (Method::svre(), 30_000, 20),

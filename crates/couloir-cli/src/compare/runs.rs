@@ -7,10 +7,7 @@ use anyhow::Result;
 use couloir::certificate::FwGap;
 use couloir::domain::{Domain, NuclearBall};
 use couloir::model::{RobustFit, RobustMulticlass, Start};
-use couloir::run::{
-    Algorithm, Cancel, Checkpoints, Clock, Flow, MemoryLimit, Status, StopRules, TracePoint,
-    WallClock,
-};
+use couloir::run::{Cancel, Checkpoints, Clock, MemoryLimit, Status, StopRules, WallClock};
 use couloir::solver::{PAPER_GRID, search_steps};
 use couloir::{Certificate, Error, Method, Solve};
 use couloir_data::Dataset;
@@ -19,7 +16,7 @@ use std::path::Path;
 
 /// The share of the budget that each candidate of a search for steps has.
 const SEARCH_SHARE: f64 = 0.1;
-/// Looks at the gap in an epoch of SVRE: each costs as much as several of its batches.
+/// Evaluations in a pass over the data, for methods whose iterations are batches: each costs as much as several of those.
 const LOOKS: u64 = 8;
 /// A limit for the sake of a limit: time is up long before.
 const MANY: u64 = 1_000_000_000;
@@ -83,10 +80,7 @@ impl Problem {
         (rules.relative_gap, rules.iterations) = (None, Some(MANY));
         (rules.seconds, rules.memory) = (Some(seconds), self.max_memory.clone());
         rules.cancel = Some(self.cancel.clone());
-        if let Method::Svre(settings) = &method {
-            let epoch = (self.facts.n as u64).div_ceil(settings.batch.max(1));
-            rules.evaluate_every = epoch.div_ceil(LOOKS);
-        }
+        rules.evaluate_every = method.iterations_per_pass(self.facts.n as u64).div_ceil(LOOKS);
         Solve::new(&self.model, &self.x_set, self.model.y_set())
             .method(method)
             .rules(rules)
@@ -101,7 +95,7 @@ impl Problem {
         progress: &mut Progress,
         title: &str,
     ) -> Result<Option<Search>> {
-        if !matches!(method, Method::Svre(_) | Method::Extragradient(_)) {
+        if !method.has_steps() {
             return Ok(None);
         }
         if let Some(search) = results.search_of(&self.facts.data, method.name()) {
@@ -111,16 +105,15 @@ impl Problem {
         let candidates = PAPER_GRID.len() * PAPER_GRID.len() + 1;
         progress.show(|| format!("{title}: {candidates} pairs of steps, {seconds} s each"));
         let clock = WallClock::start();
-        let mut solve = self.solve(method.clone().with_seed(self.seed), seconds);
-        let own =
-            match solve.run_with(&clock, &mut |_: &TracePoint, _: &dyn Algorithm| Flow::Continue) {
-                Ok(solution) if solution.outcome.trouble.is_some() => None,
-                Ok(solution) => finite(solution.outcome.certificate.gap),
-                Err(error) if error.is_numerical() => None,
-                Err(error) => return Err(error.into()),
-            };
+        let mut solve = self.solve(method.with_seed(self.seed), seconds).clock(clock);
+        let own = match solve.run() {
+            Ok(solution) if solution.outcome.trouble.is_some() => None,
+            Ok(solution) => finite(solution.outcome.certificate.gap),
+            Err(error) if error.is_numerical() => None,
+            Err(error) => return Err(error.into()),
+        };
         solve = solve.evaluate_every(MANY);
-        let search = search_steps(&solve, &PAPER_GRID, true, &clock)?;
+        let search = search_steps(&solve, &PAPER_GRID, true)?;
         let mut trials = vec![Trial { steps: None, gap: own }];
         trials.extend(search.trials.iter().map(|trial| Trial {
             steps: Some((trial.step_x, trial.step_y)),
@@ -171,9 +164,9 @@ impl Problem {
         title: &str,
     ) -> couloir::Result<Option<Run>> {
         let seed = self.seed + key.repeat;
-        let solve = self.solve(method.clone().with_seed(seed), self.budget).checkpoints(plan);
+        let solve = self.solve(method.with_seed(seed), self.budget).checkpoints(plan);
         let mut watch = Watch::new(self, method, key, progress, title)?;
-        let outcome = solve.run_with(&WallClock::start(), &mut watch);
+        let outcome = solve.clock(WallClock::start()).run_with(&mut watch);
         let Watch { points, trouble, .. } = watch;
         let (status, certificate, facts) = match (outcome, trouble) {
             (Ok(solution), None) => {
@@ -197,7 +190,7 @@ impl Problem {
             status,
             seed,
             points: points.len(),
-            steps: steps_of(method),
+            steps: method.steps(),
             upper: finite(certificate.upper),
             lower: finite(certificate.lower),
             facts: (facts.iter())
@@ -212,12 +205,4 @@ impl Problem {
 /// The status of a run that ended with this error.
 fn trouble_at(error: &Error) -> String {
     format!("numerical trouble: {error}")
-}
-
-fn steps_of(method: &Method) -> Option<(f64, f64)> {
-    match method {
-        Method::Svre(settings) => settings.step_x.zip(settings.step_y),
-        Method::Extragradient(settings) => settings.step_x.zip(settings.step_y),
-        _ => None,
-    }
 }

@@ -35,7 +35,7 @@ impl<'a> Watch<'a> {
         title: &'a str,
     ) -> Result<Self> {
         let (fw_gap, best) = problem.fw_gap()?;
-        let measures = matches!(method, Method::Certified(_) | Method::Mpscgs(_));
+        let measures = !method.about().certifies_by_fw_gap;
         Ok(Watch {
             points: Vec::new(),
             trouble: None,

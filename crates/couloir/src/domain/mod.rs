@@ -70,7 +70,11 @@ impl Confidence {
         }
     }
 
-    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+    /// Saves or loads it, for the state of a solver.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let (mut kind, mut failure) = match *self {
             Confidence::Exact => (0, 0.0),
             Confidence::AsGiven => (1, 0.0),

@@ -29,7 +29,7 @@ pub enum CheckpointError {
     NotACheckpoint,
     /// A format of another time.
     #[error(
-        "checkpoint format version {got}, but this couloir reads version {expected}; go on with the couloir that wrote it"
+        "checkpoint format version {got}, but this couloir reads version {expected}; resume it with the couloir that wrote it, or start again"
     )]
     Version {
         /// What the file says.

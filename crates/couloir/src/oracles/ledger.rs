@@ -191,7 +191,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+    /// Saves or loads it, for the state of a solver.
+    ///
+    /// # Errors
+    /// What the archive reports.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("method", |archive| self.method.state(archive))?;
         archive.nested("certificate", |archive| self.certificate.state(archive))
     }

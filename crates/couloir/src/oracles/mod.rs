@@ -18,7 +18,7 @@ use crate::random::Population;
 use crate::state::Archive;
 use crate::watch::Watch;
 
-/// Whose purse pays for a call.
+/// Which account a call is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
     /// The method's own work.
@@ -44,18 +44,20 @@ impl<'a> std::ops::Deref for MaybeOwned<'a> {
     }
 }
 
-pub(crate) struct Oracles<'a> {
-    pub problem: MaybeOwned<'a>,
+/// The problem and its two sets as a solver sees them: every call is counted in the [`Ledger`], and everything that comes
+/// back is checked. Calls are charged to the method, and inside of [`certifying`](Self::certifying) to the certificate.
+pub struct Oracles<'a> {
+    pub(crate) problem: MaybeOwned<'a>,
     /// The same with its capabilities, which are asked for once. An owned problem cannot be borrowed from beside itself:
     /// it is asked at every call.
     borrowed: Option<WithFallbacks<'a>>,
     has_operator: bool,
     has_best_response: bool,
     population: Option<Population>,
-    pub x_set: &'a dyn Domain,
-    pub y_set: &'a dyn Domain,
-    pub ledger: Ledger,
-    pub account: Account,
+    pub(crate) x_set: &'a dyn Domain,
+    pub(crate) y_set: &'a dyn Domain,
+    pub(crate) ledger: Ledger,
+    pub(crate) account: Account,
     x: Box<dyn Oracle + 'a>,
     y: Box<dyn Oracle + 'a>,
     grad_image: Vec<f64>,
@@ -65,6 +67,9 @@ pub(crate) struct Oracles<'a> {
 
 impl<'a> Oracles<'a> {
     /// Checks once that the problem and its sets fit together.
+    ///
+    /// # Errors
+    /// Dimensions that disagree.
     pub fn new(
         problem: &'a dyn SaddleProblem,
         x_set: &'a dyn Domain,
@@ -74,7 +79,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The same for a problem that may be owned.
-    pub fn of(
+    pub(crate) fn of(
         problem: MaybeOwned<'a>,
         x_set: &'a dyn Domain,
         y_set: &'a dyn Domain,
@@ -144,6 +149,18 @@ impl<'a> Oracles<'a> {
         self.has_best_response
     }
 
+    /// The problem.
+    #[must_use]
+    pub fn problem(&self) -> &(dyn SaddleProblem + 'a) {
+        &*self.problem
+    }
+
+    /// The calls so far.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     fn counts(&mut self) -> &mut OracleCounts {
         match self.account {
             Account::Method => &mut self.ledger.method,
@@ -151,14 +168,20 @@ impl<'a> Oracles<'a> {
         }
     }
 
-    /// The ledger and what the sets' oracles remember.
+    /// Saves or loads the ledger and what the sets' oracles remember.
+    ///
+    /// # Errors
+    /// What the archive reports.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("ledger", |archive| self.ledger.state(archive))?;
         archive.nested("x_set", |archive| self.x.state(archive))?;
         archive.nested("y_set", |archive| self.y.state(archive))
     }
 
-    /// A point; what was prepared from its image is prepared anew, which gives the same bits.
+    /// Saves or loads a point; what was prepared from its image is prepared again, which gives the same bits.
+    ///
+    /// # Errors
+    /// What the archive reports.
     pub fn point_state(
         &self,
         archive: &mut Archive<'_>,
@@ -185,7 +208,10 @@ impl<'a> Oracles<'a> {
         result
     }
 
-    /// The user's start point, or the set's centre; checked.
+    /// Writes the user's start point, or the set's centre.
+    ///
+    /// # Errors
+    /// A start point of the wrong length, not finite, or outside its set.
     pub fn start(&self, block: Block, given: Option<&[f64]>, out: &mut [f64]) -> Result<()> {
         let set = match block {
             Block::X => self.x_set,
@@ -212,6 +238,9 @@ impl<'a> Oracles<'a> {
     }
 
     /// Both start points, the one for `x` with its image.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and an image that is not finite.
     pub fn start_pair(
         &mut self,
         x_start: Option<&[f64]>,
@@ -226,6 +255,10 @@ impl<'a> Oracles<'a> {
         Ok((x, y))
     }
 
+    /// Writes the image `A x`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn image(&mut self, x: &[f64], out: &mut [f64]) -> Result<()> {
         self.watch().check()?;
         self.ask(|problem| problem.image(x, out));
@@ -238,25 +271,33 @@ impl<'a> Oracles<'a> {
         self.counts().passes += 1.0;
     }
 
-    /// Computes the cache of a point from its image.
+    /// Has the problem prepare a point from its image.
     pub fn prepare(&self, point: &mut PointX) {
         self.ask(|problem| problem.prepare(&point.image, &mut point.cache));
     }
 
     /// Writes the image of a point piece by piece and computes its cache.
-    pub fn prepare_filled(&self, point: &mut PointX, fill: impl Fn(usize, &mut [f64]) + Sync) {
+    pub(crate) fn prepare_filled(
+        &self,
+        point: &mut PointX,
+        fill: impl Fn(usize, &mut [f64]) + Sync,
+    ) {
         let (image, cache) = (&mut point.image, &mut point.cache);
         self.ask(|problem| problem.prepare_filled(&fill, image, cache));
     }
 
     /// The same for the image `x + t (v - x)`.
-    pub fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
+    pub(crate) fn prepare_between(&self, t: f64, x: &[f64], v: &[f64], point: &mut PointX) {
         self.prepare_filled(point, |start, piece| {
             let range = start..start + piece.len();
             between(t, &x[range.clone()], &v[range], piece);
         });
     }
 
+    /// `f(x, y)`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn value(&mut self, at: &PointX, y: &[f64]) -> Result<f64> {
         let value = self.problem.value(at.prepared(), y);
         self.counts().value += 1;
@@ -264,7 +305,7 @@ impl<'a> Oracles<'a> {
         Ok(value)
     }
 
-    pub fn bend_x(
+    pub(crate) fn bend_x(
         &mut self,
         from: &PointX,
         to: &PointX,
@@ -277,13 +318,17 @@ impl<'a> Oracles<'a> {
         Ok(m)
     }
 
-    pub fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
+    pub(crate) fn change_y(&mut self, at: &PointX, from: &[f64], to: &[f64]) -> Result<Measured> {
         let m = self.ask(|problem| problem.change_y(at.prepared(), from, to));
         self.counts().value += 1;
         check_finite("change of f in y", &[m.value, m.rounding])?;
         Ok(m)
     }
 
+    /// Writes the gradient in `x`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn grad_x(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         let mut in_image = std::mem::take(&mut self.grad_image);
         let result = self.both_grads_x(at, y, &mut in_image, out);
@@ -292,7 +337,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The gradient in the image, and `A^T` of it, which is that in `x`.
-    pub fn both_grads_x(
+    pub(crate) fn both_grads_x(
         &mut self,
         at: &PointX,
         y: &[f64],
@@ -309,7 +354,7 @@ impl<'a> Oracles<'a> {
 
     /// The gradient in the image and `A g` for `g = A^T` of it, with `g` itself where that is asked for; returns the lengths
     /// of the two.
-    pub fn seen_grads_x(
+    pub(crate) fn seen_grads_x(
         &mut self,
         at: &PointX,
         y: &[f64],
@@ -339,14 +384,14 @@ impl<'a> Oracles<'a> {
     }
 
     /// `A^T s`, which counts as a gradient.
-    pub fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(crate) fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
         self.ask(|problem| problem.adjoint(s, out));
         self.count_grad_x();
         check_finite("adjoint product", out)
     }
 
     /// Counts a product with `A^T`.
-    pub fn count_grad_x(&mut self) {
+    pub(crate) fn count_grad_x(&mut self) {
         let components = self.components();
         let counts = self.counts();
         counts.grad_x += 1;
@@ -362,6 +407,10 @@ impl<'a> Oracles<'a> {
         }
     }
 
+    /// Writes the gradient in `y`.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn grad_y(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.watch().check()?;
         self.problem.grad_y(at.prepared(), y, out);
@@ -373,7 +422,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The gradient in the image alone: no operator product.
-    pub fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
+    pub(crate) fn grad_image(&mut self, at: &PointX, y: &[f64], out: &mut [f64]) -> Result<()> {
         self.problem.grad_image(at.prepared(), y, out);
         if self.has_operator {
             self.counts().grad_image += 1;
@@ -383,6 +432,10 @@ impl<'a> Oracles<'a> {
         check_finite("gradient in the image of x", out)
     }
 
+    /// Writes the maximiser of `f(x, .)`, for problems that have one in closed form; returns what it may have missed.
+    ///
+    /// # Errors
+    /// An answer that is not finite.
     pub fn best_response(&mut self, at: &PointX, out: &mut [f64]) -> Result<f64> {
         self.watch().check()?;
         let response = self.ask(|problem| {
@@ -400,6 +453,10 @@ impl<'a> Oracles<'a> {
         Ok(gap.max(0.0))
     }
 
+    /// Writes a minimiser of `<g, .>` over the set of this block.
+    ///
+    /// # Errors
+    /// What the set reports.
     pub fn lmo(&mut self, block: Block, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         self.watches[block as usize].spend(1)?;
         let answer = self.oracle(block).lmo(g, p)?;
@@ -408,7 +465,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The least value of `<g, .>` over X.
-    pub fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
+    pub(crate) fn support_x(&mut self, g: &[f64], scratch: &mut Vec<f64>) -> Result<LinearMin> {
         self.watch().spend(1)?;
         let answer = self.x.support(g, scratch)?;
         self.count_lo(Block::X, 1, answer.products);
@@ -416,7 +473,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The best mixture of two minorants over X.
-    pub fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
+    pub(crate) fn mix_x(&mut self, task: &MixTask<'_>, scratch: &mut Vec<f64>) -> Result<Mixture> {
         self.watch().check()?;
         let answer = self.x.mix(task, scratch)?;
         self.watch().add(answer.evaluations);
@@ -425,12 +482,12 @@ impl<'a> Oracles<'a> {
     }
 
     /// Work on X from Gram matrices, where X can do that.
-    pub fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
+    pub(crate) fn by_gram(&mut self) -> Option<&mut dyn ByGram> {
         self.x.by_gram()
     }
 
     /// The prox on X as a product with a small matrix.
-    pub fn prox_factor(
+    pub(crate) fn prox_factor(
         &mut self,
         w: Products<'_>,
         rounding: f64,
@@ -446,7 +503,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The least value of `<g, .>` over X from the Gram matrix of `g`: no bound where that cannot tell.
-    pub fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
+    pub(crate) fn support_by_gram(&mut self, g: Products<'_>) -> Result<LinearMin> {
         self.count_lo(Block::X, 1, 0);
         let found = match self.x.by_gram() {
             Some(set) => set.support_by_gram(g)?,
@@ -456,7 +513,11 @@ impl<'a> Oracles<'a> {
     }
 
     /// The best mixture of two minorants over X from Gram matrices: the first alone where they cannot tell.
-    pub fn mix_by_gram(&mut self, goal: &MixGoal, products: [Products<'_>; 3]) -> Result<Mixture> {
+    pub(crate) fn mix_by_gram(
+        &mut self,
+        goal: &MixGoal,
+        products: [Products<'_>; 3],
+    ) -> Result<Mixture> {
         let found = match self.x.by_gram() {
             Some(set) => set.mix_by_gram(goal, products)?,
             None => None,
@@ -472,6 +533,8 @@ impl<'a> Oracles<'a> {
         Ok(answer)
     }
 
+    /// Whether the set of this block has an exact prox.
+    #[must_use]
     pub fn has_prox(&self, block: Block) -> bool {
         match block {
             Block::X => self.x.has_prox(),
@@ -479,6 +542,18 @@ impl<'a> Oracles<'a> {
         }
     }
 
+    /// Whether the set of this block has an away oracle: whether it is a polytope.
+    pub(crate) fn has_away(&self, block: Block) -> bool {
+        match block {
+            Block::X => self.x.has_away(),
+            Block::Y => self.y.has_away(),
+        }
+    }
+
+    /// Writes `argmin <g, u> + beta/2 |u - q|^2` over the set of this block; returns the gap that is left.
+    ///
+    /// # Errors
+    /// A set without an exact prox, and what it reports.
     pub fn prox(
         &mut self,
         block: Block,
@@ -496,6 +571,10 @@ impl<'a> Oracles<'a> {
         Ok(gap)
     }
 
+    /// Solves the same problem by conditional gradient steps, to a given gap.
+    ///
+    /// # Errors
+    /// What the set reports.
     pub fn slide(
         &mut self,
         block: Block,
@@ -517,7 +596,7 @@ impl<'a> Oracles<'a> {
         slide
     }
 
-    pub fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
+    pub(crate) fn count_lo(&mut self, block: Block, calls: u64, products: u64) {
         let counts = self.counts();
         match block {
             Block::X => counts.lo_x += calls,
@@ -534,7 +613,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The problem, the oracle of Y and the counts apart, for CGS, which calls both in turn.
-    pub fn split_y(
+    pub(crate) fn split_y(
         &mut self,
     ) -> (&(dyn SaddleProblem + 'a), &mut (dyn Oracle + 'a), &mut OracleCounts) {
         let counts = match self.account {
@@ -545,7 +624,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// The same with the problem as a mean in place of the problem, for iSTORC.
-    pub fn split_y_sampled(&mut self) -> Result<SampledParts<'_, 'a>> {
+    pub(crate) fn split_y_sampled(&mut self) -> Result<SampledParts<'_, 'a>> {
         let counts = match self.account {
             Account::Method => &mut self.ledger.method,
             Account::Certificate => &mut self.ledger.certificate,
@@ -553,7 +632,10 @@ impl<'a> Oracles<'a> {
         Ok((sampled_of(self.borrowed.as_ref(), &self.problem)?, &mut *self.y, counts))
     }
 
-    /// The mean of `grad_x` over a batch.
+    /// Writes the mean of `grad_x` over a batch.
+    ///
+    /// # Errors
+    /// A problem without batches; an answer that is not finite.
     pub fn batch_grad_x(
         &mut self,
         batch: &[u64],
@@ -566,7 +648,10 @@ impl<'a> Oracles<'a> {
         check_finite("grad_x of a batch", out)
     }
 
-    /// The mean of `grad_y` over a batch.
+    /// Writes the mean of `grad_y` over a batch.
+    ///
+    /// # Errors
+    /// A problem without batches; an answer that is not finite.
     pub fn batch_grad_y(
         &mut self,
         batch: &[u64],
@@ -580,7 +665,7 @@ impl<'a> Oracles<'a> {
     }
 
     /// Counts gradients of single components, and the share of a pass that they are.
-    pub fn count_components(&mut self, components: u64) {
+    pub(crate) fn count_components(&mut self, components: u64) {
         let population = self.population;
         let counts = self.counts();
         counts.component_grads += components;
@@ -589,7 +674,10 @@ impl<'a> Oracles<'a> {
         }
     }
 
-    /// The problem as a mean, or an error that says that it is none.
+    /// The problem as a mean over samples.
+    ///
+    /// # Errors
+    /// A problem that is none.
     pub fn sampled(&self) -> Result<&(dyn Sampled + '_)> {
         sampled_of(self.borrowed.as_ref(), &self.problem)
     }

@@ -5,14 +5,21 @@ use crate::error::Result;
 use crate::state::Archive;
 
 /// A point `x` with its image and what the problem prepared from it.
+///
+/// A solver that changes the image has the point prepared again before it asks for anything there.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PointX {
+pub struct PointX {
+    /// The point.
     pub x: Vec<f64>,
+    /// Its image `A x`.
     pub image: Vec<f64>,
-    pub cache: Vec<f64>,
+    /// What the problem prepared from the image.
+    pub(crate) cache: Vec<f64>,
 }
 
 impl PointX {
+    /// Room for a point of this problem: zeros, and nothing prepared.
+    #[must_use]
     pub fn new(problem: &dyn SaddleProblem) -> Self {
         let problem = WithFallbacks::new(problem);
         PointX {
@@ -23,15 +30,21 @@ impl PointX {
     }
 
     /// Room for the image and the cache of another point, without a copy of this one's.
-    pub fn room_for_image(&self) -> Self {
+    pub(crate) fn room_for_image(&self) -> Self {
         let zeros = |like: &[f64]| vec![0.0; like.len()];
         PointX { x: Vec::new(), image: zeros(&self.image), cache: zeros(&self.cache) }
     }
 
+    /// What a problem sees of it.
+    #[must_use]
     pub fn prepared(&self) -> PreparedImage<'_> {
         PreparedImage { image: &self.image, cache: &self.cache }
     }
 
+    /// Copies another point of the same problem.
+    ///
+    /// # Panics
+    /// If the lengths differ.
     pub fn copy_from(&mut self, other: &PointX) {
         self.x.copy_from_slice(&other.x);
         self.image.copy_from_slice(&other.image);

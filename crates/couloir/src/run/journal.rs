@@ -1,14 +1,14 @@
 //! What the run loop itself remembers.
 
-use super::{Algorithm, Flow, Observer, Outcome, Stall, Status, Step, StopRules, TracePoint};
-use crate::certificate::{Bounds, Certificate};
+use super::{
+    Algorithm, Flow, Observer, Outcome, Stall, Status, Step, StopRules, Trace, TracePoint,
+};
 use crate::error::{Block, Error, Result};
-use crate::oracles::Ledger;
 use crate::state::Archive;
 
 /// The records of a run and what its rules go by.
 pub(super) struct Journal {
-    trace: Vec<TracePoint>,
+    trace: Trace,
     /// Seconds spent by the method.
     pub seconds: f64,
     /// Seconds that the last iteration took.
@@ -22,7 +22,7 @@ pub(super) struct Journal {
 impl Journal {
     pub fn new() -> Self {
         Journal {
-            trace: Vec::new(),
+            trace: Trace::default(),
             seconds: 0.0,
             step_seconds: f64::INFINITY,
             first_gap: f64::INFINITY,
@@ -31,16 +31,21 @@ impl Journal {
         }
     }
 
+    /// The last record.
+    fn last(&self) -> Option<&TracePoint> {
+        self.trace.records().last()
+    }
+
     /// Whether the certificate is to be looked at now.
     pub fn is_due(&self, rules: &StopRules, iterations: u64) -> bool {
         iterations.is_multiple_of(rules.evaluate_every)
-            || self.trace.is_empty()
+            || self.last().is_none()
             || self.last_step != Step::Advanced
     }
 
     /// Whether the last record is of this iteration.
     pub fn has_seen(&self, iterations: u64) -> bool {
-        self.trace.last().map(|point| point.iteration) == Some(iterations)
+        self.last().map(|point| point.iteration) == Some(iterations)
     }
 
     /// Evaluates and records the state; tells whether the run ends.
@@ -52,7 +57,7 @@ impl Journal {
     ) -> Result<Option<Status>> {
         solver.evaluate()?;
         let certificate = *solver.certificate();
-        if self.trace.is_empty() {
+        if self.last().is_none() {
             self.first_gap = certificate.gap;
         }
         let point = TracePoint {
@@ -62,7 +67,7 @@ impl Journal {
             bounds: solver.bounds(),
             ledger: *solver.ledger(),
         };
-        self.trace.push(point);
+        self.trace.add(point, rules.trace_records);
         self.stall.look(certificate.gap);
         let flow = observer.observe(&point, solver);
         let stopped = (flow == Flow::Stop).then_some(Status::StoppedByObserver);
@@ -72,7 +77,7 @@ impl Journal {
 
     /// Whether what was seen last, or the method itself, ends the run.
     pub fn verdict(&self, rules: &StopRules) -> Option<Status> {
-        let last_gap = self.trace.last().map_or(f64::INFINITY, |point| point.certificate.gap);
+        let last_gap = self.last().map_or(f64::INFINITY, |point| point.certificate.gap);
         let by_method = match self.last_step {
             Step::Advanced => None,
             Step::NoProgress => Some(Status::NoProgress),
@@ -102,7 +107,7 @@ impl Journal {
             iterations: solver.iterations(),
             seconds: self.seconds,
             ledger: *solver.ledger(),
-            trace: self.trace,
+            trace: self.trace.into_records(),
             facts: solver.facts(),
         }
     }
@@ -124,27 +129,6 @@ impl Journal {
             2 => Step::InnerBudget(Block::X),
             _ => Step::InnerBudget(Block::Y),
         };
-        archive.list("trace", &mut self.trace, nothing_seen, |archive, point| point.state(archive))
-    }
-}
-
-/// A record to load into.
-fn nothing_seen() -> TracePoint {
-    TracePoint {
-        iteration: 0,
-        seconds: 0.0,
-        certificate: Certificate::NONE,
-        bounds: Bounds::NONE,
-        ledger: Ledger::default(),
-    }
-}
-
-impl TracePoint {
-    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        archive.count("iteration", &mut self.iteration)?;
-        archive.number("seconds", &mut self.seconds)?;
-        archive.nested("certificate", |archive| self.certificate.state(archive))?;
-        archive.nested("bounds", |archive| self.bounds.state(archive))?;
-        archive.nested("ledger", |archive| self.ledger.state(archive))
+        archive.nested("trace", |archive| self.trace.state(archive))
     }
 }

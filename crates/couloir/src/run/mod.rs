@@ -4,6 +4,7 @@ mod checkpoint;
 mod journal;
 mod memory;
 mod stop;
+mod trace;
 
 pub use crate::watch::{Cancel, Clock, NoClock, WallClock};
 pub use checkpoint::Checkpoints;
@@ -11,6 +12,7 @@ use journal::Journal;
 pub use memory::MemoryLimit;
 pub(crate) use stop::Stall;
 pub use stop::{Status, StopRules};
+pub use trace::{TRACE_RECORDS, Trace, TracePoint};
 
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
@@ -94,22 +96,6 @@ pub struct Fact {
     pub value: f64,
 }
 
-/// One record of the trace.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct TracePoint {
-    /// Iterations done.
-    pub iteration: u64,
-    /// Seconds spent by the method, evaluations not counted.
-    pub seconds: f64,
-    /// The best certificate so far.
-    pub certificate: Certificate,
-    /// What theory says.
-    pub bounds: Bounds,
-    /// Oracle calls so far.
-    pub ledger: Ledger,
-}
-
 /// What an observer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -163,7 +149,8 @@ pub struct Outcome {
     pub seconds: f64,
     /// Oracle calls.
     pub ledger: Ledger,
-    /// The trace, one record for each evaluation.
+    /// The trace: one record for each evaluation, or for evaluations at even intervals where there were more than
+    /// [`trace_records`](StopRules::trace_records).
     pub trace: Vec<TracePoint>,
     /// What the method found out by itself.
     pub facts: Vec<Fact>,

@@ -1,6 +1,6 @@
 //! When a run ends, and why.
 
-use super::MemoryLimit;
+use super::{MemoryLimit, TRACE_RECORDS};
 use crate::error::{Block, Error, Interruption, Result};
 use crate::oracles::{Counter, Ledger};
 use crate::state::Archive;
@@ -91,10 +91,13 @@ pub struct StopRules {
     pub patience: Option<u64>,
     /// Evaluate the certificate every this many iterations.
     pub evaluate_every: u64,
+    /// Keep at most this many records in the trace ([`Trace`](super::Trace) says which); all without a limit.
+    pub trace_records: Option<usize>,
 }
 
 impl Default for StopRules {
-    /// A gap of one part in a million of the first, 10,000 iterations, a look at every iteration.
+    /// A gap of one part in a million of the first, 10,000 iterations, a look at every iteration, a trace of at most
+    /// [`TRACE_RECORDS`].
     fn default() -> Self {
         StopRules {
             gap: None,
@@ -106,6 +109,7 @@ impl Default for StopRules {
             cancel: None,
             patience: None,
             evaluate_every: 1,
+            trace_records: Some(TRACE_RECORDS),
         }
     }
 }
@@ -128,6 +132,12 @@ impl StopRules {
             return Err(Error::Setting {
                 name: "patience",
                 why: "must be at least 1 evaluation, got 0".to_owned(),
+            });
+        }
+        if let Some(records @ 0..2) = self.trace_records {
+            return Err(Error::Setting {
+                name: "trace_records",
+                why: format!("must be at least 2, for the first and the last, got {records}"),
             });
         }
         if self.evaluate_every == 0 {

@@ -1,4 +1,4 @@
-//! The best pair so far by its FW-gap, for methods that certify themselves in no other way.
+//! The best pair so far by its FW-gap, for methods that have no certificate of their own.
 
 use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Confidence;
@@ -7,17 +7,18 @@ use crate::oracles::Oracles;
 use crate::problem::PointX;
 use crate::state::Archive;
 
-/// The best pair so far.
-pub(super) struct Incumbent {
-    pub certificate: Certificate,
-    pub x: Vec<f64>,
-    pub y: Vec<f64>,
+/// The best pair so far by its FW-gap: what a method keeps that has no certificate of its own.
+pub struct Incumbent {
+    pub(super) certificate: Certificate,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
     confidence: Confidence,
     scratch: GapScratch,
 }
 
 impl Incumbent {
     /// Starts from a pair that is not certified yet.
+    #[must_use]
     pub fn new(x: &[f64], y: &[f64]) -> Self {
         Incumbent {
             certificate: Certificate::NONE,
@@ -28,7 +29,22 @@ impl Incumbent {
         }
     }
 
-    /// Evaluates the FW-gap of a pair, at the certificate's expense, and keeps the pair if it is better.
+    /// The certificate of the best pair.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// The best pair.
+    #[must_use]
+    pub fn pair(&self) -> (&[f64], &[f64]) {
+        (&self.x, &self.y)
+    }
+
+    /// Evaluates the FW-gap of a pair, counted as work for the certificate, and keeps the pair if it is the best so far.
+    ///
+    /// # Errors
+    /// Values or gradients that are not finite, and what linear minimisation reports.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
         // the best of all bounds so far holds if all of them do
@@ -42,6 +58,10 @@ impl Incumbent {
         Ok(())
     }
 
+    /// Saves or loads it.
+    ///
+    /// # Errors
+    /// What the archive reports.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("certificate", |archive| self.certificate.state(archive))?;
         archive.nested("confidence", |archive| self.confidence.state(archive))?;

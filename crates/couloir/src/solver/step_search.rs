@@ -79,7 +79,7 @@ impl StepSearch {
     #[must_use]
     pub fn method(&self) -> Option<Method> {
         let best = self.best()?;
-        self.base.clone().with_steps(best.step_x, best.step_y).ok()
+        self.base.with_steps(best.step_x, best.step_y).ok()
     }
 
     /// What the whole search spent.
@@ -96,8 +96,8 @@ impl StepSearch {
 
 /// Tries every step of `grid` (with `per_block`, every pair of them; else the same step for both
 /// blocks) for SVRE or extragradient: the method of `base`, from its start and under its rules, which must
-/// limit iterations or oracle calls. A time limit goes by `clock`; with [`NoClock`](crate::run::NoClock)
-/// it has no effect, and the result is a function of problem, settings and seed.
+/// limit iterations or oracle calls. A time limit needs the clock of `base`; without one the result is a function of
+/// problem, settings and seed.
 ///
 /// A candidate that runs into values that are not finite, or other numerical trouble, is recorded as
 /// failed; one that goes astray inside its set is one that has not improved. Both are no errors.
@@ -105,14 +105,13 @@ impl StepSearch {
 /// ```
 /// use couloir::domain::{L2Ball, Simplex};
 /// use couloir::problem::QuadraticBilinear;
-/// use couloir::run::NoClock;
 /// use couloir::solver::{PAPER_GRID, search_steps};
 /// use couloir::{Method, Solve};
 ///
 /// let (x_set, y_set) = (L2Ball::new(5, 1.0)?, Simplex::new(4)?);
 /// let problem = QuadraticBilinear::on(&x_set, &y_set).curvature(0.5, 1.0).build()?;
 /// let base = Solve::new(&problem, &x_set, &y_set).method(Method::extragradient()).iterations(200);
-/// let search = search_steps(&base, &PAPER_GRID, false, &NoClock)?;
+/// let search = search_steps(&base, &PAPER_GRID, false)?;
 /// assert_eq!(search.trials.len(), 6);
 /// assert_eq!(search.best().map(|t| t.step_x), Some(0.1));
 /// # Ok::<(), couloir::Error>(())
@@ -121,13 +120,8 @@ impl StepSearch {
 /// # Errors
 /// A method without steps, an empty grid or steps that are no positive numbers, rules without a limit,
 /// and what [`Solve::start`] reports: a missing oracle is missing for every step.
-pub fn search_steps(
-    base: &Solve<'_>,
-    grid: &[f64],
-    per_block: bool,
-    clock: &dyn Clock,
-) -> Result<StepSearch> {
-    let rules = &base.rules;
+pub fn search_steps(base: &Solve<'_>, grid: &[f64], per_block: bool) -> Result<StepSearch> {
+    let (rules, clock) = (&base.rules, base.clock_in_use()?);
     if grid.is_empty() {
         return Err(Error::Setting { name: "grid", why: "has no steps to try".to_owned() });
     }
@@ -141,7 +135,7 @@ pub fn search_steps(
     for (i, &step_x) in grid.iter().enumerate() {
         let partners = if per_block { grid } else { &grid[i..=i] };
         for &step_y in partners {
-            let method = base.method.clone().with_steps(step_x, step_y)?;
+            let method = base.method.with_steps(step_x, step_y)?;
             // what is wrong here is wrong with every step: an error
             let mut solver = base.clone().method(method).start()?;
             trials.push(trial(&mut *solver, rules, clock, step_x, step_y)?);

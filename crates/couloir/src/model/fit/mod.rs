@@ -12,7 +12,7 @@ use crate::error::{Error, Result, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::oracles::Counter;
 use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, StopRules};
-use crate::solver::{Method, Solve};
+use crate::solver::{Method, Need, Solve};
 
 /// The tolerance on gap/s unless another is set: the loosest of those tried at which the accuracy on test
 /// rows is within 0.2 points of that at 1e-3 on news20 and rcv1sub (docs/benchmarks.md has the table).
@@ -103,6 +103,8 @@ pub struct RobustFit {
     pub cancel: Option<Cancel>,
     /// Checkpoints to keep, and one to go on from.
     pub checkpoints: Checkpoints,
+    /// Whether to keep every record of the trace, however long it gets.
+    pub whole_trace: bool,
 }
 
 impl Default for RobustFit {
@@ -123,6 +125,7 @@ impl Default for RobustFit {
             seed: 0,
             cancel: None,
             checkpoints: Checkpoints::default(),
+            whole_trace: false,
         }
     }
 }
@@ -158,8 +161,8 @@ impl RobustFit {
 
     /// The fit with this method.
     #[must_use]
-    pub fn method(mut self, method: Method) -> Self {
-        self.method = method;
+    pub fn method(mut self, method: impl Into<Method>) -> Self {
+        self.method = method.into();
         self
     }
 
@@ -227,6 +230,14 @@ impl RobustFit {
         self
     }
 
+    /// The fit that keeps every record of its trace, in place of at most
+    /// [`TRACE_RECORDS`](crate::run::TRACE_RECORDS) at even intervals.
+    #[must_use]
+    pub fn whole_trace(mut self, whole: bool) -> Self {
+        self.whole_trace = whole;
+        self
+    }
+
     /// Fails for settings that no data can save.
     ///
     /// # Errors
@@ -241,11 +252,14 @@ impl RobustFit {
         if let Some(seconds) = self.max_seconds {
             check_positive("the time limit", seconds)?;
         }
-        if matches!(self.method, Method::SpAfw(_)) {
-            let why = "`spafw` needs polytopes and the nuclear-norm ball is none; use `spfw` or `certified`";
-            return Err(Error::Setting { name: "method", why: why.to_owned() });
+        if self.method.needs(Need::Polytopes) {
+            let why = format!(
+                "`{}` needs polytopes and the nuclear-norm ball is none; use `spfw` or `certified`",
+                self.method
+            );
+            return Err(Error::Setting { name: "method", why });
         }
-        Ok(())
+        self.method.check()
     }
 
     /// Fits `classes` classes to rows with labels numbered from 0.
@@ -308,9 +322,10 @@ impl RobustFit {
         let began = clock.seconds();
         let x_set = model.x_set()?;
         let mut solve = Solve::new(&model, &x_set, model.y_set())
-            .method(self.method.clone().with_seed(self.seed))
+            .method(self.method.with_seed(self.seed))
             .rules(self.rules(&model))
-            .checkpoints(self.checkpoints.clone());
+            .checkpoints(self.checkpoints.clone())
+            .clock(clock);
         if let Some(x) = from.x {
             solve = solve.start_x(x);
         }
@@ -321,7 +336,7 @@ impl RobustFit {
             y[0] = 1.0;
             solve = solve.start_y(y);
         }
-        let solution = solve.run_with(clock, observer)?;
+        let solution = solve.run_with(observer)?;
         drop(solve);
         let seconds = clock.seconds() - began;
         let singular_values = x_set.singular_values(&solution.x)?;
@@ -339,10 +354,10 @@ impl RobustFit {
             ..StopRules::default()
         };
         rules.limits.extend(self.max_grads.map(|grads| (Counter::GradX, grads)));
-        if let Method::Svre(settings) = &self.method {
-            // an iteration is one batch, and a certificate costs as much as an epoch
-            rules.evaluate_every = (model.len() as u64).div_ceil(settings.batch.max(1));
+        if self.whole_trace {
+            rules.trace_records = None;
         }
+        rules.evaluate_every = self.method.iterations_per_pass(model.len() as u64);
         rules
     }
 }

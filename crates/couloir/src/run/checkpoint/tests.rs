@@ -9,11 +9,11 @@ use crate::problem::{
     BlockConstants, ClosureProblem, KnownConstants, Population, QuadraticBilinear, QuadraticSum,
     SaddleProblem,
 };
-use crate::run::{Flow, StopRules, TracePoint};
+use crate::run::StopRules;
 use crate::solver::*;
 use crate::state::rehearsal;
-use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Case {
     name: &'static str,
@@ -62,18 +62,18 @@ impl Case {
             .method(method.clone())
             .rules(rules)
             .checkpoints(checkpoints.every(f64::INFINITY))
-            .run_with(&Ticking::default(), &mut |_: &TracePoint, _: &dyn Algorithm| Flow::Continue)
+            .clock(Ticking::default())
+            .run()
     }
 }
 
 /// Every look at it is a second later.
 #[derive(Default)]
-struct Ticking(Cell<f64>);
+struct Ticking(AtomicU64);
 
 impl Clock for Ticking {
     fn seconds(&self) -> f64 {
-        self.0.set(self.0.get() + 1.0);
-        self.0.get()
+        (1 + self.0.fetch_add(1, Ordering::Relaxed)) as f64
     }
 }
 
@@ -128,14 +128,11 @@ fn classifier(n: usize, d: usize, size: f64) -> RobustMulticlass {
 }
 
 fn batches(first: u64, seed: u64) -> Method {
-    let mut settings = PracticalSettings::default();
-    (settings.first_batch, settings.seed) = (first, seed);
-    settings.largest_batch = 1 << 12;
-    Method::Mpscgs(settings)
+    BatchedSettings::default().first_batch(first).seed(seed).largest_batch(1 << 12).into()
 }
 
 fn svre(batch: u64) -> Method {
-    Method::Svre(SvreSettings::default().batch(batch).seed(5))
+    SvreSettings::default().batch(batch).seed(5).into()
 }
 
 fn sum(population: Population) -> Case {
@@ -150,9 +147,8 @@ fn sum(population: Population) -> Case {
     Case::new("sum", problem, x_set, y_set, methods)
 }
 
-fn printed_mpscgs() -> Case {
-    let settings = PrintedMpscgsSettings { seed: 4, ..PrintedMpscgsSettings::default() };
-    let methods = vec![Method::PrintedMpscgs(settings)];
+fn mpscgs() -> Case {
+    let methods = vec![MpscgsSettings::default().seed(4).into()];
     Case { methods, iterations: 3, ..sum(Population::Finite(600)) } // its batches are large
 }
 
@@ -161,18 +157,18 @@ fn polytopes(mu_x: f64, coupling: f64) -> Case {
         (Simplex::new(6).expect("a simplex"), L1Ball::new(5, 1.0).expect("a ball"));
     let problem = QuadraticBilinear::on(&x_set, &y_set).curvature(mu_x, 1.0).coupling(coupling);
     let problem = problem.build().expect("a problem");
-    let mut methods = vec![Method::spafw(), Method::spfw(), Method::certified(), Method::printed()];
+    let mut methods = vec![Method::spafw(), Method::spfw(), Method::certified(), Method::mpcgs()];
     for step in [SpAfwStep::Open, SpAfwStep::Adaptive] {
-        methods.push(Method::SpAfw(SpAfwSettings::default().step(step)));
+        methods.push(SpAfwSettings::default().step(step).into());
     }
     let (diameters, widths) = ((x_set.diameter(), y_set.diameter()), (0.5, 0.5));
     let rate = SpfwRate::polytope(&problem.constants(), mu_x, diameters, widths);
     if let Ok(rate) = rate {
-        methods.push(Method::SpAfw(SpAfwSettings::default().step(SpAfwStep::Gap(rate))));
+        methods.push(SpAfwSettings::default().step(SpAfwStep::Gap(rate)).into());
     }
     let rate = SpfwRate::interior(&problem.constants(), mu_x, diameters, widths);
     if let Ok(rate) = rate {
-        methods.push(Method::Spfw(SpfwSettings::default().gap_step(rate)));
+        methods.push(SpfwSettings::default().gap_step(rate).into());
     }
     Case::new("polytopes", problem, x_set, y_set, methods)
 }
@@ -185,11 +181,11 @@ fn cases() -> Vec<Case> {
     let all = vec![
         Method::certified(),
         slide(),
-        Method::printed(),
+        Method::mpcgs(),
         Method::spfw(),
         Method::extragradient(),
         Method::apg(),
-        Method::Extragradient(ExtragradientSettings::default().steps(0.2, 0.3)),
+        ExtragradientSettings::default().steps(0.2, 0.3).into(),
     ];
     let problem = quadratic(&ball(6), &simplex(8), 1);
     cases.push(Case::new("ball, simplex", problem, ball(6), simplex(8), all.clone()));
@@ -199,7 +195,7 @@ fn cases() -> Vec<Case> {
     let methods = vec![Method::certified(), Method::spfw()];
     cases.push(Case::new("thin nuclear ball", problem, thin(), simplex(6), methods));
     let problem = quadratic(&thin(), &simplex(6), 2);
-    let methods = vec![slide(), Method::printed()];
+    let methods = vec![slide(), Method::mpcgs()];
     cases.push(Case::new("slow: thin", problem, thin(), simplex(6), methods));
 
     let settings = LanczosSettings { seed: 7, ..LanczosSettings::default() };
@@ -218,7 +214,7 @@ fn cases() -> Vec<Case> {
     cases.push(polytopes(1.0, 0.02));
     cases.push(sum(Population::Finite(600)));
     cases.push(sum(Population::Infinite));
-    cases.push(printed_mpscgs());
+    cases.push(mpscgs());
 
     let model = robust(1.0);
     let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
@@ -270,6 +266,14 @@ fn cases() -> Vec<Case> {
     impatient.rules = |rules| rules.patience = Some(5);
     cases.push(impatient);
 
+    // a trace that is thinned several times
+    let problem = quadratic(&ball(6), &simplex(8), 1);
+    let methods = vec![Method::spfw(), Method::certified()];
+    let mut thinned = Case::new("thinned trace", problem, ball(6), simplex(8), methods);
+    thinned.iterations = 30;
+    thinned.rules = |rules| rules.trace_records = Some(5);
+    cases.push(thinned);
+
     // runs that end by themselves
     let problem = quadratic(&ball(2), &ball(2), 4);
     let methods = vec![Method::certified(), Method::extragradient(), Method::apg(), slide()];
@@ -280,10 +284,9 @@ fn cases() -> Vec<Case> {
     relative.iterations = 60;
     relative.rules = |rules| rules.relative_gap = Some(1e-3);
     cases.push(relative);
-    let mut short = CertifiedSettings::default().inner(Inner::Slide);
-    short.inner_budget = 400;
+    let short = CertifiedSettings::default().inner(Inner::Slide).inner_budget(400);
     let problem = quadratic(&ball(6), &ball(5), 1);
-    let methods = vec![Method::Certified(short)];
+    let methods = vec![short.into()];
     let mut budget = Case::new("inner budget", problem, ball(6), ball(5), methods);
     budget.iterations = 100;
     cases.push(budget);

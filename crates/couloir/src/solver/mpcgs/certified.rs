@@ -6,14 +6,14 @@ use super::hull_search::{Candidate, HullSearch};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
-use crate::domain::{Confidence, Domain, SlideState};
+use crate::domain::{Confidence, SlideState};
 use crate::error::{Block, Error, Result};
 use crate::linalg::step_toward;
 use crate::oracles::{Ledger, MaybeOwned, Oracles};
-use crate::problem::{PointX, SaddleProblem};
+use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
-use crate::solver::Inner;
-use crate::state::Archive;
+use crate::solver::{About, Footprint, Inner, MethodSettings, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// Linear minimisations that one inner solve may spend, where nothing else is said.
@@ -49,6 +49,68 @@ impl Default for CertifiedSettings {
 }
 
 impl CertifiedSettings {
+    /// The same inner solve on both blocks.
+    #[must_use]
+    pub fn inner(mut self, inner: Inner) -> Self {
+        (self.inner_x, self.inner_y) = (inner, inner);
+        self
+    }
+
+    /// How `v` is found.
+    #[must_use]
+    pub fn inner_x(mut self, inner: Inner) -> Self {
+        self.inner_x = inner;
+        self
+    }
+
+    /// How `y` is found.
+    #[must_use]
+    pub fn inner_y(mut self, inner: Inner) -> Self {
+        self.inner_y = inner;
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+
+    /// The first `Lhat`.
+    #[must_use]
+    pub fn first_lhat(mut self, lhat: f64) -> Self {
+        self.first_lhat = Some(lhat);
+        self
+    }
+
+    /// Points of the convex hull in which a better `x` is sought: 3 to 16, or 0 for never.
+    #[must_use]
+    pub fn hull_points(mut self, points: usize) -> Self {
+        self.hull_points = points;
+        self
+    }
+}
+
+impl MethodSettings for CertifiedSettings {
+    const ABOUT: About = About::new(
+        "certified",
+        "MPCGS that finds its constants and proves its bounds while it runs",
+    );
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Certified::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let CertifiedSettings { inner_x, inner_y, inner_budget, first_lhat, hull_points } = self;
+        print.note("inner solve of x", inner_x);
+        print.note("inner solve of y", inner_y);
+        print.note("inner budget", inner_budget);
+        print.note_maybe("first Lhat", *first_lhat);
+        print.note("hull points", hull_points);
+    }
+
     fn check(&self) -> Result<()> {
         if let Some(lhat) = self.first_lhat {
             crate::error::check_positive("first Lhat", lhat)?;
@@ -66,11 +128,21 @@ impl CertifiedSettings {
         crate::solver::check_budget(self.inner_budget)
     }
 
-    /// The same inner solve on both blocks.
-    #[must_use]
-    pub fn inner(mut self, inner: Inner) -> Self {
-        (self.inner_x, self.inner_y) = (inner, inner);
-        self
+    fn with_inner(self, inner: Inner) -> Option<Self> {
+        Some(self.inner(inner))
+    }
+
+    fn footprint(&self) -> Footprint {
+        let history = self.hull_points.saturating_sub(3);
+        // exact steps keep points by weights as long as images, until rounding makes them form all vectors
+        let exact = self.inner_x != Inner::Slide;
+        let points = if exact { 19 } else { 14 };
+        Footprint {
+            points: points + history,
+            images: 21 + 2 * history,
+            normal_products: exact,
+            ..Footprint::default()
+        }
     }
 }
 
@@ -153,32 +225,22 @@ impl<'a> Certified<'a> {
     /// # Errors
     /// Dimensions that disagree, an oracle or a constant that an inner solve needs and that is
     /// missing, a start point outside its set, values or gradients that are not finite.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &CertifiedSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        Certified::of(MaybeOwned::Borrowed(problem), x_set, y_set, settings, x_start, y_start)
+    pub fn new(start: Start<'a, '_>, settings: &CertifiedSettings) -> Result<Self> {
+        Certified::of(MaybeOwned::Borrowed(start.problem), start, settings)
     }
 
-    /// The same for a problem that may be owned.
+    /// The same for another problem on the sets of the start, which may be owned: a batch.
     pub(in crate::solver) fn of(
         problem: MaybeOwned<'a>,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
+        start: Start<'a, '_>,
         settings: &CertifiedSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
     ) -> Result<Self> {
         settings.check()?;
-        let mut oracles = Oracles::of(problem, x_set, y_set)?;
+        let mut oracles = Oracles::of(problem, start.x_set, start.y_set)?;
         let budget = settings.inner_budget;
         let y_solver = YSolver::new(&oracles, settings.inner_y, budget)?;
         let exact = crate::solver::exact_x(&oracles, settings.inner_x)?;
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
+        let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
             points => Some(HullSearch::new(points, &x, y.len())),
@@ -192,7 +254,7 @@ impl<'a> Certified<'a> {
             oracles,
             y_solver,
             inner_budget: budget,
-            diameter: x_set.diameter(),
+            diameter: start.x_set.diameter(),
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
@@ -536,7 +598,7 @@ impl Best {
 
 impl Algorithm for Certified<'_> {
     fn name(&self) -> &'static str {
-        "certified"
+        CertifiedSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

@@ -9,5 +9,5 @@ mod y_solve;
 
 pub(super) use certified::INNER_BUDGET;
 pub use certified::{Certified, CertifiedSettings};
-pub use printed::{Printed, PrintedConstants, PrintedSettings};
+pub use printed::{Mpcgs, MpcgsConstants, MpcgsSettings};
 pub(super) use y_solve::YSolver;

@@ -9,15 +9,14 @@ use crate::linalg::{between, step_toward};
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, Imaged, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
-use crate::solver::Inner;
-use crate::solver::incumbent::Incumbent;
-use crate::state::Archive;
+use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
-/// Settings of printed MPCGS.
+/// Settings of MPCGS as printed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct PrintedSettings {
+pub struct MpcgsSettings {
     /// How `v` is found; the paper slides.
     pub inner_x: Inner,
     /// How `y` is found; the paper slides.
@@ -26,9 +25,9 @@ pub struct PrintedSettings {
     pub inner_budget: u64,
 }
 
-impl Default for PrintedSettings {
+impl Default for MpcgsSettings {
     fn default() -> Self {
-        PrintedSettings {
+        MpcgsSettings {
             inner_x: Inner::Slide,
             inner_y: Inner::Slide,
             inner_budget: super::certified::INNER_BUDGET,
@@ -36,18 +35,64 @@ impl Default for PrintedSettings {
     }
 }
 
-impl PrintedSettings {
+impl MpcgsSettings {
     /// The same inner solve on both blocks.
     #[must_use]
     pub fn inner(mut self, inner: Inner) -> Self {
         (self.inner_x, self.inner_y) = (inner, inner);
         self
     }
+
+    /// How `v` is found.
+    #[must_use]
+    pub fn inner_x(mut self, inner: Inner) -> Self {
+        self.inner_x = inner;
+        self
+    }
+
+    /// How `y` is found.
+    #[must_use]
+    pub fn inner_y(mut self, inner: Inner) -> Self {
+        self.inner_y = inner;
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+}
+
+impl MethodSettings for MpcgsSettings {
+    const ABOUT: About = About::new("mpcgs", "MPCGS as printed in the paper, with its constants")
+        .needs(&[Need::Constants("Lxx, Lxy, Lyy, mu")])
+        .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Mpcgs::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let MpcgsSettings { inner_x, inner_y, inner_budget } = self;
+        print.note("inner solve of x", inner_x);
+        print.note("inner solve of y", inner_y);
+        print.note("inner budget", inner_budget);
+    }
+
+    fn check(&self) -> Result<()> {
+        crate::solver::check_budget(self.inner_budget)
+    }
+
+    fn with_inner(self, inner: Inner) -> Option<Self> {
+        Some(self.inner(inner))
+    }
 }
 
 /// The schedule of Theorem 1, every constant as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PrintedConstants {
+pub struct MpcgsConstants {
     /// Smoothness of the joint gradient.
     pub l: f64,
     /// `kappa = L / mu`.
@@ -56,7 +101,7 @@ pub struct PrintedConstants {
     pub diameter: f64,
 }
 
-impl PrintedConstants {
+impl MpcgsConstants {
     /// From the problem's block constants.
     ///
     /// # Errors
@@ -70,7 +115,7 @@ impl PrintedConstants {
         )?;
         let l = constants.joint_smoothness(who)?;
         let kappa = l / constants.need_mu(who)?;
-        Ok(PrintedConstants { l, kappa, diameter: x_set.diameter() })
+        Ok(MpcgsConstants { l, kappa, diameter: x_set.diameter() })
     }
 
     /// `gamma_k = 3/(k+2)`.
@@ -128,11 +173,11 @@ impl PrintedConstants {
     }
 }
 
-/// Printed MPCGS, running.
-pub struct Printed<'a> {
+/// MPCGS as printed, running.
+pub struct Mpcgs<'a> {
     oracles: Oracles<'a>,
     y_solver: YSolver,
-    constants: PrintedConstants,
+    constants: MpcgsConstants,
     exact_x: bool,
     inner_budget: u64,
     k: u64,
@@ -151,27 +196,20 @@ pub struct Printed<'a> {
     best: Incumbent,
 }
 
-impl<'a> Printed<'a> {
-    /// Printed MPCGS at its start point.
+impl<'a> Mpcgs<'a> {
+    /// MPCGS as printed, at its start point.
     ///
     /// # Errors
     /// Dimensions that disagree, a constant or an oracle that is missing, a start point outside its
     /// set.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &PrintedSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        crate::solver::check_budget(settings.inner_budget)?;
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        let constants = PrintedConstants::new(problem, x_set)?;
+    pub fn new(start: Start<'a, '_>, settings: &MpcgsSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(MpcgsSettings::ABOUT.needs)?;
+        let constants = MpcgsConstants::new(start.problem, start.x_set)?;
         let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
         let exact_x = crate::solver::exact_x(&oracles, settings.inner_x)?;
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
-        Ok(Printed {
+        let (x, y) = start.points(&mut oracles)?;
+        Ok(Mpcgs {
             y_solver,
             constants,
             exact_x,
@@ -183,7 +221,7 @@ impl<'a> Printed<'a> {
             v_r: Imaged::of(&x),
             y_r: y.clone(),
             y_bar: y.clone(),
-            gradient: vec![0.0; problem.dim_x()],
+            gradient: vec![0.0; x.x.len()],
             best: Incumbent::new(&x.x, &y),
             x,
             y,
@@ -193,7 +231,7 @@ impl<'a> Printed<'a> {
 
     /// The schedule in use.
     #[must_use]
-    pub fn constants(&self) -> PrintedConstants {
+    pub fn constants(&self) -> MpcgsConstants {
         self.constants
     }
 
@@ -244,9 +282,9 @@ impl<'a> Printed<'a> {
     }
 }
 
-impl Algorithm for Printed<'_> {
+impl Algorithm for Mpcgs<'_> {
     fn name(&self) -> &'static str {
-        "mpcgs"
+        MpcgsSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

@@ -62,7 +62,7 @@ impl YSolver {
                 return Err(Error::MissingOracle {
                     set: oracles.y_set.describe(),
                     oracle: "exact prox (and the problem has no best response)",
-                    hint: "use the inner solve `Slide` for y",
+                    hint: "use the inner solve `slide` for y",
                 });
             }
             (Inner::Slide, _) | (Inner::Auto, None) => {

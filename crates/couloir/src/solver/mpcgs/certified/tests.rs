@@ -1,10 +1,12 @@
 //! Tests of certified MPCGS that look at how its points are kept.
 
 use super::*;
+use crate::domain::Domain;
 use crate::linalg::{Layout, SparseMatrix, norm};
 use crate::model::{RobustMulticlass, RobustSettings, Scaling};
 use crate::problem::{
     BestResponse, Capabilities, ColumnWise, LinearOperator, Preparation, PreparedImage,
+    SaddleProblem,
 };
 use crate::random::Streams;
 use crate::run::{Checkpoints, Flow, NoClock, StopRules, TracePoint, run_kept};
@@ -42,7 +44,7 @@ fn trials_without_operator_products_go_the_way_of_those_with() {
         let settings = CertifiedSettings { hull_points, ..CertifiedSettings::default() };
         let mut solvers = [0, 1].map(|i| {
             let y_set = models[i].y_set();
-            Certified::new(&models[i], &sets[i], y_set, &settings, None, None).expect("starts")
+            Certified::new(Start::new(&models[i], &sets[i], y_set), &settings).expect("starts")
         });
         let mut images = 0;
         for k in 0..if n < d { 20 } else { 40 } {
@@ -77,7 +79,7 @@ fn where_steps_become_too_short_vectors_take_over_and_go_on() {
     let x_set = model.x_set().expect("a ball");
     let settings = CertifiedSettings::default();
     let mut solver =
-        Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts");
+        Certified::new(Start::new(&model, &x_set, model.y_set()), &settings).expect("starts");
     let mut gap = f64::INFINITY;
     while solver.space.structure(&model).is_some() {
         assert_eq!(solver.step().expect("a step"), Step::Advanced);
@@ -160,7 +162,7 @@ fn a_problem_that_mixes_columns_and_says_it_does_not_is_found_out() {
         let y_set = crate::domain::BoxSet::cube(1, -1.0, 1.0).expect("a box");
         let settings = CertifiedSettings::default();
         let mut solver =
-            Certified::new(&problem, &x_set, &y_set, &settings, None, None).expect("starts");
+            Certified::new(Start::new(&problem, &x_set, &y_set), &settings).expect("starts");
         let error = solver.step().expect_err("a wrong claim");
         assert!(error.to_string().contains("`columns`"), "{error}");
         assert!(solver.best().0.iter().all(|x| *x == 0.0), "the start is the best point yet");
@@ -239,7 +241,7 @@ fn a_forged_lhat_is_refused() {
     let x_set = model.x_set().expect("a ball");
     let settings = CertifiedSettings::default();
     let solver =
-        || Certified::new(&model, &x_set, model.y_set(), &settings, None, None).expect("starts");
+        || Certified::new(Start::new(&model, &x_set, model.y_set()), &settings).expect("starts");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("checkpoint");
     let run = |solver: &mut Certified<'_>, plan: &Checkpoints| {
@@ -277,7 +279,7 @@ fn break_after(good: u64, stays: bool, model: &RobustMulticlass) {
     let settings = CertifiedSettings::default();
     let problem = Breaking { model, good, stays, products: AtomicU64::new(0) };
     let mut solver =
-        Certified::new(&problem, &x_set, model.y_set(), &settings, None, None).expect("starts");
+        Certified::new(Start::new(&problem, &x_set, model.y_set()), &settings).expect("starts");
     let mut before = *solver.certificate();
     let error = loop {
         match solver.step() {

@@ -1,24 +1,24 @@
 //! MPSCGS as printed: Algorithm 6 of the paper with its stochastic prox step (Algorithm 7), iSTORC
 //! inside, and the constants of Theorem 3.
 
-use super::incumbent::Incumbent;
-use super::mpcgs::PrintedConstants;
 use crate::block::{Istorc, IstorcConstants, SampledFunction, Snapshot};
 use crate::certificate::{Bounds, Certificate};
-use crate::domain::{Domain, SlideState, SlideTask};
+use crate::domain::{SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite, check_positive};
 use crate::linalg::{between, distance_squared, step_toward};
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{BlockConstants, PointX, Population, SaddleProblem, Sampled};
+use crate::problem::{BlockConstants, PointX, Population, Sampled};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
-use crate::state::Archive;
+use crate::solver::mpcgs::{INNER_BUDGET, MpcgsConstants};
+use crate::solver::{About, Incumbent, MethodSettings, Need, Start, check_budget};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
-/// Settings of printed MPSCGS.
+/// Settings of MPSCGS.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct PrintedMpscgsSettings {
+pub struct MpscgsSettings {
     /// `sigma`; where none is given, the problem's own, else an estimate at the start, which is reported.
     pub sigma: Option<f64>,
     /// `L` in the mean square; where none is given, the problem's own.
@@ -29,15 +29,80 @@ pub struct PrintedMpscgsSettings {
     pub seed: u64,
 }
 
-impl Default for PrintedMpscgsSettings {
+impl Default for MpscgsSettings {
     fn default() -> Self {
-        PrintedMpscgsSettings {
-            sigma: None,
-            smoothness: None,
-            inner_budget: super::mpcgs::INNER_BUDGET,
-            seed: 0,
-        }
+        MpscgsSettings { sigma: None, smoothness: None, inner_budget: INNER_BUDGET, seed: 0 }
     }
+}
+
+impl MpscgsSettings {
+    /// `sigma`.
+    #[must_use]
+    pub fn sigma(mut self, sigma: f64) -> Self {
+        self.sigma = Some(sigma);
+        self
+    }
+
+    /// `L` in the mean square.
+    #[must_use]
+    pub fn smoothness(mut self, l: f64) -> Self {
+        self.smoothness = Some(l);
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+
+    /// The seed of the batches.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+impl MethodSettings for MpscgsSettings {
+    const ABOUT: About =
+        About::new("mpscgs", "MPSCGS as printed in the paper: stochastic, with its constants")
+            .needs(&[Need::Batches, Need::Constants("mu, L in the mean square")])
+            .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Mpscgs::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let MpscgsSettings { sigma, smoothness, inner_budget, seed } = self;
+        print.note_maybe("sigma", *sigma);
+        print.note_maybe("L in the mean square", *smoothness);
+        print.note("inner budget", inner_budget);
+        print.note("seed", seed);
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(l) = self.smoothness {
+            check_positive("L in the mean square", l)?;
+        }
+        if let Some(sigma) = self.sigma {
+            check_sigma(sigma)?;
+        }
+        check_budget(self.inner_budget)
+    }
+
+    fn with_seed(self, seed: u64) -> Self {
+        self.seed(seed)
+    }
+}
+
+fn check_sigma(sigma: f64) -> Result<()> {
+    if sigma.is_finite() && sigma >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::Setting { name: "sigma", why: format!("must be zero or more, got {sigma}") })
 }
 
 /// The schedule of Theorem 3, every constant as printed. `gamma_k`, `alpha_k`, `eps_k` and `eps_cgs` are those of
@@ -45,7 +110,7 @@ impl Default for PrintedMpscgsSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MpscgsConstants {
     /// `L`, `kappa` and `D_X`, and what they give in MPCGS.
-    pub batch: PrintedConstants,
+    pub batch: MpcgsConstants,
     /// `sigma`.
     pub sigma: f64,
 }
@@ -61,7 +126,7 @@ impl MpscgsConstants {
     /// `P_k = ceil(96 sigma^2 (k+1)^3/(kappa L^2 D_X^2))`, at least 1.
     #[must_use]
     pub fn samples(&self, k: u64) -> u64 {
-        let PrintedConstants { l, kappa, diameter } = self.batch;
+        let MpcgsConstants { l, kappa, diameter } = self.batch;
         let p =
             96.0 * self.sigma.powi(2) * (k as f64 + 1.0).powi(3) / (kappa * (l * diameter).powi(2));
         p.ceil().max(1.0) as u64
@@ -88,14 +153,14 @@ impl MpscgsConstants {
     /// Theorem 3: `E gap <= 12 kappa L D_X^2/((k+1)(k+2))` (tested, not proved: docs/theory.md).
     #[must_use]
     pub fn bound(&self, k: u64) -> f64 {
-        let PrintedConstants { l, kappa, diameter } = self.batch;
+        let MpcgsConstants { l, kappa, diameter } = self.batch;
         let k = k as f64;
         12.0 * kappa * l * diameter.powi(2) / ((k + 1.0) * (k + 2.0))
     }
 }
 
-/// Printed MPSCGS, running.
-pub struct PrintedMpscgs<'a> {
+/// MPSCGS, running.
+pub struct Mpscgs<'a> {
     oracles: Oracles<'a>,
     constants: MpscgsConstants,
     sigma_is_estimate: bool,
@@ -121,41 +186,34 @@ pub struct PrintedMpscgs<'a> {
 /// Single samples from which `sigma` is estimated.
 const SIGMA_SAMPLES: u64 = 256;
 
-impl<'a> PrintedMpscgs<'a> {
-    /// Printed MPSCGS at its start point.
+impl<'a> Mpscgs<'a> {
+    /// MPSCGS at its start point.
     ///
     /// # Errors
     /// Dimensions that disagree, a problem that is no mean, a constant that is missing, a start point
     /// outside its set.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &PrintedMpscgsSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
+    pub fn new(start: Start<'a, '_>, settings: &MpscgsSettings) -> Result<Self> {
         let who = "the printed schedule of MPSCGS";
-        super::check_budget(settings.inner_budget)?;
-        for (name, set) in [("the diameter of X", x_set), ("the diameter of Y", y_set)] {
-            check_positive(name, set.diameter())?;
-        }
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        let mut x = PointX::new(problem);
-        oracles.start(Block::X, x_start, &mut x.x)?;
-        let mut y = vec![0.0; problem.dim_y()];
-        oracles.start(Block::Y, y_start, &mut y)?;
+        settings.check()?;
+        let (x_diameter, y_diameter) = (start.x_set.diameter(), start.y_set.diameter());
+        check_positive("the diameter of X", x_diameter)?;
+        check_positive("the diameter of Y", y_diameter)?;
+        let mut oracles = start.oracles(MpscgsSettings::ABOUT.needs)?;
+        let mut x = PointX::new(start.problem);
+        oracles.start(Block::X, start.x0, &mut x.x)?;
+        let mut y = vec![0.0; start.problem.dim_y()];
+        oracles.start(Block::Y, start.y0, &mut y)?;
 
-        let mu = BlockConstants::of(problem)?.need_mu(who)?;
+        let mu = BlockConstants::of(start.problem)?.need_mu(who)?;
         oracles.sampled()?;
-        let known = problem.capabilities().sampled_constants;
+        let known = start.problem.capabilities().sampled_constants;
         let l = match settings.smoothness.or(known.and_then(|k| k.mean_smoothness())) {
             Some(l) => l,
             None => {
                 return Err(Error::MissingConstant {
                     name: "L (in the mean square)",
                     needed_by: who,
-                    hint: "give it in the settings or in `mean_smoothness()`, or use `mpscgs` (practical)",
+                    hint: "give it in the settings or in `mean_smoothness()`, or use `batched`",
                 });
             }
         };
@@ -166,20 +224,11 @@ impl<'a> PrintedMpscgs<'a> {
             Some(sigma) => sigma,
             None => estimate_sigma(&mut oracles, &mut streams.stream("sigma"), &x.x, &y)?,
         };
-        if !(sigma.is_finite() && sigma >= 0.0) {
-            return Err(Error::Setting {
-                name: "sigma",
-                why: format!("must be zero or more, got {sigma}"),
-            });
-        }
-        let batch = PrintedConstants { l, kappa: l / mu, diameter: x_set.diameter() };
-        let inner = IstorcConstants {
-            smoothness: l,
-            strong_convexity: mu,
-            diameter: y_set.diameter(),
-            sigma,
-        };
-        Ok(PrintedMpscgs {
+        check_sigma(sigma)?;
+        let batch = MpcgsConstants { l, kappa: l / mu, diameter: x_diameter };
+        let inner =
+            IstorcConstants { smoothness: l, strong_convexity: mu, diameter: y_diameter, sigma };
+        Ok(Mpscgs {
             constants: MpscgsConstants { batch, sigma },
             sigma_is_estimate: given.is_none(),
             istorc: Istorc::new(y.len(), inner, Snapshot::Sampled),
@@ -209,9 +258,9 @@ impl<'a> PrintedMpscgs<'a> {
     }
 }
 
-impl Algorithm for PrintedMpscgs<'_> {
+impl Algorithm for Mpscgs<'_> {
     fn name(&self) -> &'static str {
-        "mpscgs-printed"
+        MpscgsSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

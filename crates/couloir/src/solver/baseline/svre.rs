@@ -3,16 +3,15 @@
 //! NeurIPS 2019), with minibatches and exact Euclidean projections.
 
 use super::extragradient::balanced_steps;
-use super::incumbent::Incumbent;
 use crate::certificate::Certificate;
-use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::axpy;
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{PointX, Population, SaddleProblem};
+use crate::problem::{PointX, Population};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Step};
-use crate::state::Archive;
+use crate::solver::{About, Incumbent, MethodSettings, Need, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// How long an epoch (the inner iterations between two full gradients) is.
@@ -30,7 +29,7 @@ pub enum Epoch {
 #[non_exhaustive]
 pub struct SvreSettings {
     /// The step in `x`. Where none is given: a quarter of the step that extragradient may take by
-    /// the problem's block constants. [`search_steps`](super::search_steps) finds better ones.
+    /// the problem's block constants. [`search_steps`](crate::solver::search_steps) finds better ones.
     pub step_x: Option<f64>,
     /// The step in `y`; as for `x`.
     pub step_y: Option<f64>,
@@ -90,6 +89,68 @@ impl SvreSettings {
     pub fn epoch(mut self, epoch: Epoch) -> Self {
         self.epoch = epoch;
         self
+    }
+
+    /// The mean length of an epoch in inner iterations.
+    #[must_use]
+    pub fn epoch_mean(mut self, iterations: f64) -> Self {
+        self.epoch_mean = Some(iterations);
+        self
+    }
+}
+
+impl MethodSettings for SvreSettings {
+    const ABOUT: About = About::new("svre", "SVRE: variance-reduced extragradient, which projects")
+        .needs(&[Need::Projection(Block::X), Need::Projection(Block::Y), Need::FiniteSum])
+        .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Svre::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let SvreSettings { step_x, step_y, batch, epoch, epoch_mean, seed } = self;
+        print.note_maybe("step in x", *step_x);
+        print.note_maybe("step in y", *step_y);
+        print.note("batch", batch);
+        print.note("epoch", format!("{epoch:?}"));
+        print.note_maybe("mean epoch", *epoch_mean);
+        print.note("seed", seed);
+    }
+
+    fn check(&self) -> Result<()> {
+        for (name, step) in [("the step in x", self.step_x), ("the step in y", self.step_y)] {
+            if let Some(step) = step {
+                check_positive(name, step)?;
+            }
+        }
+        if self.batch == 0 {
+            let why = "must be at least 1 component, got 0".to_owned();
+            return Err(Error::Setting { name: "batch", why });
+        }
+        match self.epoch_mean {
+            Some(mean) if !(mean.is_finite() && mean >= 1.0) => {
+                let why = format!("must be at least 1, got {mean}");
+                Err(Error::Setting { name: "epoch_mean", why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn with_seed(self, seed: u64) -> Self {
+        self.seed(seed)
+    }
+
+    fn with_steps(self, step_x: f64, step_y: f64) -> Option<Self> {
+        Some(self.steps(step_x, step_y))
+    }
+
+    fn steps(&self) -> Option<(f64, f64)> {
+        self.step_x.zip(self.step_y)
+    }
+
+    fn samples_per_iteration(&self) -> Option<u64> {
+        Some(self.batch)
     }
 }
 
@@ -197,48 +258,31 @@ impl<'a> Svre<'a> {
     /// Dimensions that disagree, a start point outside its set, settings out of range, a problem that
     /// is no finite sum, a set without an exact projection, no steps and no constants to find them
     /// from.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &SvreSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        let oracles = Oracles::new(problem, x_set, y_set)?;
-        super::need_projection(&oracles, Block::X)?;
-        super::need_projection(&oracles, Block::Y)?;
-        let Population::Finite(n) = oracles.sampled()?.population() else {
-            return Err(Error::MissingOracle {
-                set: "an expectation".to_owned(),
-                oracle: "full gradient, which SVRE takes at every snapshot",
-                hint: "SVRE is for finite sums: draw a sample and solve for its mean",
-            });
+    pub fn new(start: Start<'a, '_>, settings: &SvreSettings) -> Result<Self> {
+        settings.check()?;
+        let oracles = start.oracles(SvreSettings::ABOUT.needs)?;
+        let n = match oracles.sampled()?.population() {
+            Population::Finite(n) if n > 0 => n,
+            _ => {
+                let why = "cannot be drawn: the sum has no components".to_owned();
+                return Err(Error::Setting { name: "batch", why });
+            }
         };
         let (step_x, step_y) = match (settings.step_x, settings.step_y) {
             (Some(x), Some(y)) => (x, y),
             (x, y) => {
-                let (safe_x, safe_y) =
-                    balanced_steps(problem, x_set, y_set, "SVRE's default step")?;
+                let (safe_x, safe_y) = balanced_steps(&start, "SVRE's default step")?;
                 (x.unwrap_or(CAUTION * safe_x), y.unwrap_or(CAUTION * safe_y))
             }
         };
         check_positive("the step in x", step_x)?;
         check_positive("the step in y", step_y)?;
-        if settings.batch == 0 || n == 0 {
-            let why = format!("must be at least 1, got {} of {n} components", settings.batch);
-            return Err(Error::Setting { name: "batch", why });
-        }
         let batch_size = settings.batch.min(n);
         let epoch_mean = settings.epoch_mean.unwrap_or(n as f64 / batch_size as f64);
-        if !(epoch_mean.is_finite() && epoch_mean >= 1.0) {
-            let why = format!("must be at least 1, got {epoch_mean}");
-            return Err(Error::Setting { name: "epoch_mean", why });
-        }
-        let seen = PointX::new(problem);
-        let (mut x, mut y) = (vec![0.0; problem.dim_x()], vec![0.0; problem.dim_y()]);
-        oracles.start(Block::X, x_start, &mut x)?;
-        oracles.start(Block::Y, y_start, &mut y)?;
+        let seen = PointX::new(start.problem);
+        let (mut x, mut y) = (seen.x.clone(), vec![0.0; start.problem.dim_y()]);
+        oracles.start(Block::X, start.x0, &mut x)?;
+        oracles.start(Block::Y, start.y0, &mut y)?;
         let streams = Streams::new(settings.seed);
         Ok(Svre {
             oracles,
@@ -356,7 +400,7 @@ fn geometric(stream: &mut Stream, mean: f64) -> u64 {
 
 impl Algorithm for Svre<'_> {
     fn name(&self) -> &'static str {
-        "svre"
+        SvreSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

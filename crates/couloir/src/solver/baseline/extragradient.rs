@@ -1,15 +1,15 @@
 //! The extragradient method (Korpelevich 1976), which is Mirror-Prox (Nemirovski 2004) with the
 //! Euclidean prox, with a step of its own for each block.
 
-use super::incumbent::Incumbent;
 use crate::certificate::Certificate;
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, distance_squared, dot_difference, norm};
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{BlockConstants, PointX, SaddleProblem};
+use crate::problem::{BlockConstants, PointX};
 use crate::run::{Algorithm, Step};
-use crate::state::Archive;
+use crate::solver::{About, Incumbent, MethodSettings, Need, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// Settings of the extragradient method: two steps, or none for steps found by backtracking.
@@ -28,6 +28,45 @@ impl ExtragradientSettings {
     pub fn steps(mut self, eta_x: f64, eta_y: f64) -> Self {
         (self.step_x, self.step_y) = (Some(eta_x), Some(eta_y));
         self
+    }
+}
+
+impl MethodSettings for ExtragradientSettings {
+    const ABOUT: About =
+        About::new("extragradient", "Extragradient (Euclidean Mirror-Prox), which projects")
+            .needs(&[Need::Projection(Block::X), Need::Projection(Block::Y)])
+            .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Extragradient::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let ExtragradientSettings { step_x, step_y } = self;
+        print.note_maybe("step in x", *step_x);
+        print.note_maybe("step in y", *step_y);
+    }
+
+    fn check(&self) -> Result<()> {
+        match (self.step_x, self.step_y) {
+            (Some(step_x), Some(step_y)) => {
+                check_positive("the step in x", step_x)?;
+                check_positive("the step in y", step_y)
+            }
+            (None, None) => Ok(()),
+            _ => {
+                let why = "give a step for both blocks, or for none".to_owned();
+                Err(Error::Setting { name: "step_x, step_y", why })
+            }
+        }
+    }
+
+    fn with_steps(self, step_x: f64, step_y: f64) -> Option<Self> {
+        Some(self.steps(step_x, step_y))
+    }
+
+    fn steps(&self) -> Option<(f64, f64)> {
+        self.step_x.zip(self.step_y)
     }
 }
 
@@ -62,19 +101,14 @@ fn balance(lxx: f64, lxy: f64, lyy: f64, size_x: f64, size_y: f64) -> (f64, f64)
 }
 
 /// The longest balanced steps that the problem's block constants allow.
-pub(super) fn balanced_steps(
-    problem: &dyn SaddleProblem,
-    x_set: &dyn Domain,
-    y_set: &dyn Domain,
-    needed_by: &'static str,
-) -> Result<(f64, f64)> {
-    let c = BlockConstants::of(problem)?;
+pub(super) fn balanced_steps(start: &Start<'_, '_>, needed_by: &'static str) -> Result<(f64, f64)> {
+    let c = BlockConstants::of(start.problem)?;
     let need = |name, value: Option<f64>| {
         let hint = "give the steps, or look for them with `search_steps`";
         value.ok_or(Error::MissingConstant { name, needed_by, hint })
     };
     let (lxx, lxy, lyy) = (need("Lxx", c.lxx)?, need("Lxy", c.lxy)?, need("Lyy", c.lyy)?);
-    let (size_x, size_y) = sizes(x_set, y_set);
+    let (size_x, size_y) = sizes(start.x_set, start.y_set);
     Ok(balance(lxx, lxy, lyy, size_x, size_y))
 }
 
@@ -166,34 +200,18 @@ impl<'a> Extragradient<'a> {
     /// # Errors
     /// Dimensions that disagree, a start point outside its set, a step that is no positive number or
     /// given for one block alone, a set without an exact projection.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &ExtragradientSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        super::need_projection(&oracles, Block::X)?;
-        super::need_projection(&oracles, Block::Y)?;
-        let (size_x, size_y) = sizes(x_set, y_set);
-        let (adaptive, weight_x, weight_y, scale) = match (settings.step_x, settings.step_y) {
-            (Some(step_x), Some(step_y)) => {
-                check_positive("the step in x", step_x)?;
-                check_positive("the step in y", step_y)?;
-                (false, step_x, step_y, 1.0)
-            }
-            (None, None) => match balanced_steps(problem, x_set, y_set, "") {
+    pub fn new(start: Start<'a, '_>, settings: &ExtragradientSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(ExtragradientSettings::ABOUT.needs)?;
+        let (size_x, size_y) = sizes(start.x_set, start.y_set);
+        let (adaptive, weight_x, weight_y, scale) = match MethodSettings::steps(settings) {
+            Some((step_x, step_y)) => (false, step_x, step_y, 1.0),
+            None => match balanced_steps(&start, "") {
                 Ok((step_x, step_y)) => (true, step_x, step_y, 1.0),
                 Err(_) => (true, size_x.powi(2), size_y.powi(2), 0.0),
             },
-            _ => {
-                let why = "give a step for both blocks, or for none".to_owned();
-                return Err(Error::Setting { name: "step_x, step_y", why });
-            }
         };
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
+        let (x, y) = start.points(&mut oracles)?;
         Ok(Extragradient {
             oracles,
             adaptive,
@@ -370,7 +388,7 @@ impl<'a> Extragradient<'a> {
 
 impl Algorithm for Extragradient<'_> {
     fn name(&self) -> &'static str {
-        "extragradient"
+        ExtragradientSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

@@ -1,4 +1,4 @@
-//! Practical MPSCGS: certified MPCGS on a batch, and a larger batch once the present one has given
+//! Progressive batching: certified MPCGS on a batch, and a larger batch once the present one has given
 //! what it can.
 //!
 //! ```text
@@ -17,28 +17,26 @@
 //! the batch. On a finite sum the last batch is the whole and the guarantee is that of certified
 //! MPCGS; on an expectation there is none (docs/theory.md).
 
-use super::Inner;
-use super::incumbent::Incumbent;
-use super::mpcgs::{Certified, CertifiedSettings};
+use super::mpcgs::{Certified, CertifiedSettings, INNER_BUDGET};
+use super::{About, Footprint, Incumbent, Inner, MethodSettings, Need, Start, check_budget};
 use crate::certificate::{Bounds, Certificate};
-use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::oracles::{Ledger, MaybeOwned, OracleCounts, Oracles};
 use crate::problem::{BatchProblem, PointX, Population, SaddleProblem};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
-use crate::state::Archive;
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
-/// Settings of practical MPSCGS.
+/// Settings of progressive batching.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct PracticalSettings {
+pub struct BatchedSettings {
     /// Samples in the first batch.
     pub first_batch: u64,
     /// How much larger the next batch is (at least 2).
     pub growth: u64,
-    /// Samples in a batch of an expectation at the most; a finite sum goes on to its whole.
+    /// The most samples in a batch of an expectation; batches of a finite sum grow to the whole.
     pub largest_batch: u64,
     /// How inner problems are solved.
     pub inner: Inner,
@@ -48,16 +46,107 @@ pub struct PracticalSettings {
     pub seed: u64,
 }
 
-impl Default for PracticalSettings {
+impl Default for BatchedSettings {
     fn default() -> Self {
-        PracticalSettings {
+        BatchedSettings {
             first_batch: 256,
             growth: 2,
             largest_batch: 1 << 24,
             inner: Inner::Auto,
-            inner_budget: super::mpcgs::INNER_BUDGET,
+            inner_budget: INNER_BUDGET,
             seed: 0,
         }
+    }
+}
+
+impl BatchedSettings {
+    /// Samples in the first batch.
+    #[must_use]
+    pub fn first_batch(mut self, samples: u64) -> Self {
+        self.first_batch = samples;
+        self
+    }
+
+    /// How much larger the next batch is.
+    #[must_use]
+    pub fn growth(mut self, factor: u64) -> Self {
+        self.growth = factor;
+        self
+    }
+
+    /// The most samples in a batch of an expectation.
+    #[must_use]
+    pub fn largest_batch(mut self, samples: u64) -> Self {
+        self.largest_batch = samples;
+        self
+    }
+
+    /// How inner problems are solved.
+    #[must_use]
+    pub fn inner(mut self, inner: Inner) -> Self {
+        self.inner = inner;
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+
+    /// The seed of the batches.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+impl MethodSettings for BatchedSettings {
+    const ABOUT: About = About::new(
+        "batched",
+        "Certified MPCGS on growing batches of samples (progressive batching)",
+    )
+    .needs(&[Need::Batches]);
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Batched::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let BatchedSettings { first_batch, growth, largest_batch, inner, inner_budget, seed } =
+            self;
+        print.note("first batch", first_batch);
+        print.note("growth of batches", growth);
+        print.note("largest batch", largest_batch);
+        print.note("inner solve", inner);
+        print.note("inner budget", inner_budget);
+        print.note("seed", seed);
+    }
+
+    fn check(&self) -> Result<()> {
+        let BatchedSettings { first_batch, growth, largest_batch, .. } = *self;
+        if growth < 2 || first_batch == 0 || largest_batch < first_batch {
+            let why = format!(
+                "growth must be at least 2 and the first batch from 1 to the largest, got {growth}, {first_batch} \
+                 and {largest_batch}"
+            );
+            return Err(Error::Setting { name: "batches", why });
+        }
+        check_budget(self.inner_budget)
+    }
+
+    fn with_seed(self, seed: u64) -> Self {
+        self.seed(seed)
+    }
+
+    fn with_inner(self, inner: Inner) -> Option<Self> {
+        Some(self.inner(inner))
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { points: 29, images: 26, copies_data: true, ..Footprint::default() }
     }
 }
 
@@ -67,12 +156,12 @@ const REDUCTION: f64 = 0.5;
 /// Iterations on one batch at the most: where the gap on it will not fall, a larger one may help.
 const MOST_ITERATIONS: u64 = 50;
 
-/// Practical MPSCGS, running.
-pub struct Practical<'a> {
+/// Progressive batching, running.
+pub struct Batched<'a> {
     problem: &'a dyn SaddleProblem,
     /// The whole problem, for certificates.
     whole: Oracles<'a>,
-    settings: PracticalSettings,
+    settings: BatchedSettings,
     batches: Stream,
     /// Words of the stream drawn before the present batch.
     drawn_before: u64,
@@ -97,47 +186,30 @@ struct Stage<'a> {
     first_gap: f64,
 }
 
-impl<'a> Practical<'a> {
-    /// Practical MPSCGS at its start point.
+impl<'a> Batched<'a> {
+    /// Progressive batching at its start point.
     ///
     /// # Errors
     /// Dimensions that disagree, a problem that is no mean, an oracle that an inner solve lacks, a
     /// start point outside its set.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &PracticalSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        super::check_budget(settings.inner_budget)?;
-        let PracticalSettings { first_batch, largest_batch, .. } = *settings;
-        if settings.growth < 2 || first_batch == 0 || largest_batch < first_batch {
-            return Err(Error::Setting {
-                name: "batches",
-                why: format!(
-                    "growth must be at least 2 and the first batch from 1 to the largest, got {}, {first_batch} \
-                     and {largest_batch}",
-                    settings.growth
-                ),
-            });
-        }
-        let whole = Oracles::new(problem, x_set, y_set)?;
+    pub fn new(start: Start<'a, '_>, settings: &BatchedSettings) -> Result<Self> {
+        settings.check()?;
+        let problem = start.problem;
+        let whole = start.oracles(BatchedSettings::ABOUT.needs)?;
         let mut point = PointX::new(problem);
-        whole.start(Block::X, x_start, &mut point.x)?;
+        whole.start(Block::X, start.x0, &mut point.x)?;
         let mut y = vec![0.0; problem.dim_y()];
-        whole.start(Block::Y, y_start, &mut y)?;
+        whole.start(Block::Y, start.y0, &mut y)?;
         let mut batches = Streams::new(settings.seed).stream("batches");
         let (held, size, is_whole) = draw(problem, &mut batches, settings.first_batch)?;
-        let mut inner = CertifiedSettings::default().inner(settings.inner);
-        inner.inner_budget = settings.inner_budget;
-        let mut solver = Certified::of(held, x_set, y_set, &inner, Some(&point.x), Some(&y))?;
+        let inner =
+            CertifiedSettings::default().inner(settings.inner).inner_budget(settings.inner_budget);
+        let mut solver = Certified::of(held, start.from(Some(&point.x), Some(&y)), &inner)?;
         solver.attend(whole.watch());
         let first_gap = solver.certificate().gap;
         let stage = Stage { solver, size, is_whole, first_gap };
         let best = Incumbent::new(&point.x, &y);
-        let mut solver = Practical {
+        let mut solver = Batched {
             problem,
             whole,
             settings: settings.clone(),
@@ -254,9 +326,9 @@ fn draw<'a>(
     Ok((held, wanted, false))
 }
 
-impl Algorithm for Practical<'_> {
+impl Algorithm for Batched<'_> {
     fn name(&self) -> &'static str {
-        "mpscgs"
+        BatchedSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

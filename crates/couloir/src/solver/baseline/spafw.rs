@@ -23,16 +23,16 @@
 //! a vertex from a block, a step towards `s` adds at most one to each: at least a third of all steps
 //! are no drops.
 
-use super::incumbent::Incumbent;
 use super::spfw::{Geometry, Look, SpfwRate};
 use crate::certificate::{Bounds, Certificate};
 use crate::domain::Domain;
-use crate::error::{Block, Error, Result};
+use crate::error::{Block, Result};
 use crate::linalg::{axpby, axpy, dot_difference, norm_squared};
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{PointX, SaddleProblem};
+use crate::problem::PointX;
 use crate::run::{Algorithm, Step};
-use crate::state::Archive;
+use crate::solver::{About, Incumbent, MethodSettings, Need, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// The step of SP-AFW.
@@ -64,11 +64,33 @@ pub struct SpAfwSettings {
 }
 
 impl SpAfwSettings {
-    /// This step.
+    /// The step.
     #[must_use]
     pub fn step(mut self, step: SpAfwStep) -> Self {
         self.step = step;
         self
+    }
+}
+
+impl MethodSettings for SpAfwSettings {
+    const ABOUT: About = About::new("spafw", "SP-FW with away steps, for polytopes")
+        .needs(&[Need::Polytopes])
+        .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(SpAfw::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let SpAfwSettings { step } = self;
+        print.note("step", format!("{step:?}"));
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.step {
+            SpAfwStep::Gap(rate) => rate.check_geometry(Geometry::Polytope),
+            SpAfwStep::Adaptive | SpAfwStep::Open => Ok(()),
+        }
     }
 }
 
@@ -312,30 +334,12 @@ impl<'a> SpAfw<'a> {
     /// # Errors
     /// Dimensions that disagree, a start point outside its set, a set that is no polytope, a rate
     /// meant for SP-FW.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &SpAfwSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        for set in [x_set, y_set] {
-            if !set.oracle().has_away() {
-                return Err(Error::MissingOracle {
-                    set: set.describe(),
-                    oracle: "away oracle",
-                    hint: "SP-AFW needs polytopes in both blocks; use SP-FW or certified MPCGS here",
-                });
-            }
-        }
-        if let SpAfwStep::Gap(rate) = settings.step {
-            rate.check_geometry(Geometry::Polytope)?;
-        }
-        let (mut x, mut y) = oracles.start_pair(x_start, y_start)?;
-        let mut look = Look::new(problem.dim_x(), problem.dim_y());
-        let (vertex_x, vertex_y) = (is_vertex(x_set, &x.x)?, is_vertex(y_set, &y)?);
+    pub fn new(start: Start<'a, '_>, settings: &SpAfwSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(SpAfwSettings::ABOUT.needs)?;
+        let (mut x, mut y) = start.points(&mut oracles)?;
+        let mut look = Look::new(x.x.len(), y.len());
+        let (vertex_x, vertex_y) = (is_vertex(start.x_set, &x.x)?, is_vertex(start.y_set, &y)?);
         if !(vertex_x && vertex_y) {
             look.at(&mut oracles, &x, &y)?;
             look.forget();
@@ -356,7 +360,7 @@ impl<'a> SpAfw<'a> {
             active_y: ActiveSet::at_vertex(&y, &[]),
             look,
             p_image: vec![0.0; x.image.len()],
-            learnt: Learnt::new(x_set, y_set),
+            learnt: Learnt::new(start.x_set, start.y_set),
             first_gap: None,
             best: Incumbent::new(&x.x, &y),
             x,
@@ -412,7 +416,7 @@ fn is_vertex(set: &dyn Domain, point: &[f64]) -> Result<bool> {
 
 impl Algorithm for SpAfw<'_> {
     fn name(&self) -> &'static str {
-        "spafw"
+        SpAfwSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

@@ -1,17 +1,16 @@
 //! Accelerated projected gradient on `phi(x) = max_y f(x, y)`: FISTA (Beck, Teboulle 2009) with a curvature
 //! that may rise and fall (Scheinberg, Goldfarb, Bai 2014) and restarts (O'Donoghue, Candes 2015).
 
-use super::Inner;
-use super::incumbent::Incumbent;
-use super::mpcgs::YSolver;
 use crate::certificate::{Certificate, GapScratch, fw_gap};
-use crate::domain::{Domain, SlideState};
+use crate::domain::SlideState;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, norm};
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{PointX, SaddleProblem};
+use crate::problem::PointX;
 use crate::run::{Algorithm, Step};
-use crate::state::Archive;
+use crate::solver::mpcgs::{INNER_BUDGET, YSolver};
+use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start, check_budget};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// Settings of accelerated projected gradient.
@@ -29,11 +28,60 @@ pub struct ApgSettings {
 
 impl Default for ApgSettings {
     fn default() -> Self {
-        ApgSettings {
-            inner_y: Inner::Auto,
-            inner_budget: super::mpcgs::INNER_BUDGET,
-            first_curvature: None,
+        ApgSettings { inner_y: Inner::Auto, inner_budget: INNER_BUDGET, first_curvature: None }
+    }
+}
+
+impl ApgSettings {
+    /// How `y(x)` is found.
+    #[must_use]
+    pub fn inner(mut self, inner: Inner) -> Self {
+        self.inner_y = inner;
+        self
+    }
+
+    /// Linear minimisations that one inner solve may spend.
+    #[must_use]
+    pub fn inner_budget(mut self, calls: u64) -> Self {
+        self.inner_budget = calls;
+        self
+    }
+
+    /// The first guess of the smoothness of `phi`.
+    #[must_use]
+    pub fn first_curvature(mut self, curvature: f64) -> Self {
+        self.first_curvature = Some(curvature);
+        self
+    }
+}
+
+impl MethodSettings for ApgSettings {
+    const ABOUT: About = About::new(
+        "apg",
+        "Accelerated projected gradient on max over y of f(., y), with restarts; projects x",
+    )
+    .needs(&[Need::Projection(Block::X)]);
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Apg::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let ApgSettings { inner_y, inner_budget, first_curvature } = self;
+        print.note("inner solve of y", inner_y);
+        print.note("inner budget", inner_budget);
+        print.note_maybe("first curvature", *first_curvature);
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(curvature) = self.first_curvature {
+            check_positive("first curvature", curvature)?;
         }
+        check_budget(self.inner_budget)
+    }
+
+    fn with_inner(self, inner: Inner) -> Option<Self> {
+        Some(self.inner(inner))
     }
 }
 
@@ -101,27 +149,17 @@ impl<'a> Apg<'a> {
     /// Dimensions that disagree, a start point outside its set, a set of `x` without an exact
     /// projection, an oracle or a constant that the inner y-solve needs and that is missing, values
     /// or gradients that are not finite.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &ApgSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        if let Some(curvature) = settings.first_curvature {
-            check_positive("first curvature", curvature)?;
-        }
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        super::need_projection(&oracles, Block::X)?;
+    pub fn new(start: Start<'a, '_>, settings: &ApgSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(ApgSettings::ABOUT.needs)?;
         let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
+        let (x, y) = start.points(&mut oracles)?;
         let mut scratch = GapScratch::new(x.x.len(), y.len());
         let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;
         Ok(Apg {
             oracles,
             y_solver,
-            diameter: x_set.diameter(),
+            diameter: start.x_set.diameter(),
             k: 0,
             curvature: settings.first_curvature.unwrap_or(0.0),
             last_curvature: 0.0,
@@ -198,7 +236,7 @@ impl<'a> Apg<'a> {
 
 impl Algorithm for Apg<'_> {
     fn name(&self) -> &'static str {
-        "apg"
+        ApgSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

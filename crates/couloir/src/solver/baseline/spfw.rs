@@ -35,15 +35,15 @@
 //! `delta_mu`. Neither can be meant: `nu` must not change when `f` is multiplied by a constant (a test holds
 //! us to that). With `sqrt(mu_y)`, `sqrt(mu_x)` the first is right, and at least the `q` proved above.
 
-use super::incumbent::Incumbent;
 use crate::certificate::{Bounds, Certificate};
-use crate::domain::{Confidence, Domain};
+use crate::domain::Confidence;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{BlockConstants, PointX, SaddleProblem};
+use crate::problem::{BlockConstants, PointX};
 use crate::run::{Algorithm, Step};
-use crate::state::Archive;
+use crate::solver::{About, Incumbent, MethodSettings, Start};
+use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
 /// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)) and SP-AFW
@@ -213,11 +213,39 @@ pub struct SpfwSettings {
 }
 
 impl SpfwSettings {
+    /// The step.
+    #[must_use]
+    pub fn step(mut self, step: SpfwStep) -> Self {
+        self.step = step;
+        self
+    }
+
     /// The step `min(1, nu g/(2 C))`.
     #[must_use]
-    pub fn gap_step(mut self, rate: SpfwRate) -> Self {
-        self.step = SpfwStep::Gap(rate);
-        self
+    pub fn gap_step(self, rate: SpfwRate) -> Self {
+        self.step(SpfwStep::Gap(rate))
+    }
+}
+
+impl MethodSettings for SpfwSettings {
+    const ABOUT: About =
+        About::new("spfw", "SP-FW: one linear minimisation in each block per iteration")
+            .certifies_by_fw_gap();
+
+    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
+        Ok(Box::new(Spfw::new(start, self)?))
+    }
+
+    fn fingerprint(&self, print: &mut Fingerprint) {
+        let SpfwSettings { step } = self;
+        print.note("step", format!("{step:?}"));
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.step {
+            SpfwStep::Gap(rate) => rate.check_geometry(Geometry::Interior),
+            SpfwStep::Open => Ok(()),
+        }
     }
 }
 
@@ -344,23 +372,14 @@ impl<'a> Spfw<'a> {
     ///
     /// # Errors
     /// Dimensions that disagree, a start point outside its set, a rate meant for SP-AFW.
-    pub fn new(
-        problem: &'a dyn SaddleProblem,
-        x_set: &'a dyn Domain,
-        y_set: &'a dyn Domain,
-        settings: &SpfwSettings,
-        x_start: Option<&[f64]>,
-        y_start: Option<&[f64]>,
-    ) -> Result<Self> {
-        let mut oracles = Oracles::new(problem, x_set, y_set)?;
-        if let SpfwStep::Gap(rate) = settings.step {
-            rate.check_geometry(Geometry::Interior)?;
-        }
-        let (x, y) = oracles.start_pair(x_start, y_start)?;
+    pub fn new(start: Start<'a, '_>, settings: &SpfwSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(SpfwSettings::ABOUT.needs)?;
+        let (x, y) = start.points(&mut oracles)?;
         Ok(Spfw {
             step: settings.step,
             k: 0,
-            look: Look::new(problem.dim_x(), problem.dim_y()),
+            look: Look::new(x.x.len(), y.len()),
             p_image: vec![0.0; x.image.len()],
             first_gap: None,
             best: Incumbent::new(&x.x, &y),
@@ -373,7 +392,7 @@ impl<'a> Spfw<'a> {
 
 impl Algorithm for Spfw<'_> {
     fn name(&self) -> &'static str {
-        "spfw"
+        SpfwSettings::ABOUT.name
     }
 
     fn step(&mut self) -> Result<Step> {

@@ -1,0 +1,5 @@
+//! MPSCGS: the paper's stochastic method as printed.
+
+mod printed;
+
+pub use printed::{Mpscgs, MpscgsConstants, MpscgsSettings, NegatedBatches};
