@@ -201,8 +201,10 @@ def test_wrong_arguments_are_named():
         couloir.solve(game, 4, Simplex(3))
     with pytest.raises(TypeError, match="problem must have a method value"):
         couloir.solve(object(), Simplex(4), Simplex(3))
-    with pytest.raises(ValueError, match="method"):
+    with pytest.raises(ValueError, match="there is no `newton`; there are certified, mpcgs, mpscgs, batched"):
         couloir.solve(game, Simplex(4), Simplex(3), method="newton")
+    with pytest.raises(ValueError, match="`mpscgs-printed` is now called `mpscgs`"):
+        couloir.solve(game, Simplex(4), Simplex(3), method="mpscgs-printed")
     with pytest.raises(ValueError, match="radius"):
         L2Ball(3, -1.0)
     with pytest.raises(ValueError, match="dimension 0"):
@@ -254,3 +256,18 @@ def test_a_problem_in_python_costs_little_over_its_callbacks():
     print(f"{1e6 * overhead:.0f} microseconds over the callbacks in each of {solution.n_iter} iterations")
     assert solution.n_iter > 100
     assert overhead < 100e-6
+
+
+def test_a_long_trace_is_thinned_unless_all_of_it_is_wanted():
+    def run(**settings):
+        with pytest.warns(ConvergenceWarning):
+            return couloir.solve(
+                Game((2,), (2,)), L2Ball(2), L2Ball(2), method="spfw", tol=1e-15, max_iter=17_000, **settings
+            )
+
+    thinned, whole = run(), run(whole_trace=True)
+    assert len(whole.trace["gap"]) == 17_001
+    assert 8_192 <= len(thinned.trace["gap"]) <= 16_384
+    for trace in (thinned.trace, whole.trace):
+        assert (trace["iteration"][0], trace["iteration"][-1]) == (0, 17_000)
+    assert np.array_equal(thinned.x, whole.x)

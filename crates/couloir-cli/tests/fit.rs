@@ -4,6 +4,8 @@ mod common;
 
 use common::{couloir, files, generate, text};
 use couloir::model::{Classifier, ModelLimits};
+use couloir::run::TRACE_RECORDS;
+use couloir::{Inner, Method};
 use serde_json::Value;
 use std::path::Path;
 
@@ -127,6 +129,43 @@ fn a_fit_over_its_memory_ends_with_its_best_point_and_goes_on_with_more() {
     let whole = fit(folder.path(), "text.svm --tol 1e-4");
     assert_eq!(more["status"], "solved");
     assert_eq!((&more["gap"], &more["iterations"]), (&whole["gap"], &whole["iterations"]));
+}
+
+#[test]
+fn the_help_has_every_method_and_every_inner_solve() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let done = couloir(folder.path()).args(["fit", "--help"]).assert().success();
+    // lines are wrapped to the width of the terminal
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = plain(&text(&done.get_output().stdout));
+    for about in Method::all().map(|method| method.about()) {
+        let row = format!("- {}: {}", about.name, about.summary);
+        assert!(help.contains(&plain(&row)), "{row}\n{help}");
+    }
+    for inner in Inner::ALL {
+        assert!(help.contains(&format!("- {inner}: {}", inner.summary())), "{inner}\n{help}");
+    }
+}
+
+#[test]
+fn a_long_trace_is_thinned_unless_all_of_it_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("few.svm"), "1 1:1\n2 2:1\n3 1:-1 2:-1\n").expect("writing");
+    let iterations = TRACE_RECORDS as u64 + 100;
+    let trace = |extra: &str| -> Vec<Value> {
+        let run = format!("few.svm --method spfw --tol 1e-12 --max-iters {iterations} --threads 1");
+        fit(folder.path(), &format!("{run} --trace trace.jsonl{extra}"));
+        let trace = std::fs::read_to_string(folder.path().join("trace.jsonl")).expect("a trace");
+        trace.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let (thinned, whole) = (trace(""), trace(" --whole-trace"));
+    assert_eq!(whole.len() as u64, iterations + 1);
+    assert!((TRACE_RECORDS / 2..=TRACE_RECORDS).contains(&thinned.len()), "{}", thinned.len());
+    for trace in [&thinned, &whole] {
+        let ends = [trace.first(), trace.last()]
+            .map(|point| point.expect("a record")["iteration"].as_u64());
+        assert_eq!(ends, [Some(0), Some(iterations)]);
+    }
 }
 
 #[test]

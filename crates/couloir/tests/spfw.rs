@@ -65,7 +65,7 @@ fn spfw_with_the_gap_step_is_linear_at_the_proved_rate() {
         let settings = SpfwSettings::default().gap_step(rate);
         let start = (Some(&[0.6, 0.0, 0.8, 0.0][..]), Some(&[1.0, 0.0, 0.0][..]));
         let mut solver =
-            Spfw::new(Start::new(&problem, &x_set, &y_set).from(start.0, start.1), &settings)
+            Spfw::new(Start::new(&problem, &x_set, &y_set).at(start.0, start.1), &settings)
                 .expect("a solver");
         let rho = rate.rho();
         let mut hs = vec![h(&problem, solver.current())];
@@ -169,7 +169,7 @@ fn spafw_with_the_gap_step_is_linear_at_the_proved_rate_on_a_face() {
             .expect("nu is positive");
         let settings = SpAfwSettings::default().step(SpAfwStep::Gap(rate));
         let mut solver = SpAfw::new(
-            Start::new(&problem, &*x_set, &*y_set).from(Some(&start.0), Some(&start.1)),
+            Start::new(&problem, &*x_set, &*y_set).at(Some(&start.0), Some(&start.1)),
             &settings,
         )
         .expect("a solver");
@@ -403,7 +403,7 @@ fn spafw_starts_from_a_vertex() {
     let settings = SpAfwSettings::default();
     let new = |x: &[f64], y: &[f64]| {
         let solver =
-            SpAfw::new(Start::new(&problem, &*x_set, &*y_set).from(Some(x), Some(y)), &settings);
+            SpAfw::new(Start::new(&problem, &*x_set, &*y_set).at(Some(x), Some(y)), &settings);
         let solver = solver.expect("a solver");
         let (x, y) = solver.current();
         (x.to_vec(), y.to_vec())
@@ -463,7 +463,7 @@ fn what_is_missing_is_said() {
         let error = Solve::new(&problem, set, &*y_set).method(Method::spafw()).run();
         let error = error.expect_err("no polytope");
         assert!(matches!(&error, Error::MissingOracle { oracle: "away oracle", .. }));
-        assert!(error.to_string().contains("SP-FW"), "{error}");
+        assert!(error.to_string().contains("`spfw`"), "{error}");
     }
 }
 

@@ -204,7 +204,7 @@ impl<'a> Batched<'a> {
         let (held, size, is_whole) = draw(problem, &mut batches, settings.first_batch)?;
         let inner =
             CertifiedSettings::default().inner(settings.inner).inner_budget(settings.inner_budget);
-        let mut solver = Certified::of(held, start.from(Some(&point.x), Some(&y)), &inner)?;
+        let mut solver = Certified::of(held, start.at(Some(&point.x), Some(&y)), &inner)?;
         solver.attend(whole.watch());
         let first_gap = solver.certificate().gap;
         let stage = Stage { solver, size, is_whole, first_gap };

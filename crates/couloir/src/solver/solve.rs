@@ -225,7 +225,7 @@ impl<'a> Solve<'a> {
     /// that the method needs and the problem or a set lacks.
     pub fn start(&self) -> Result<Box<dyn Algorithm + 'a>> {
         let start = Start::new(self.problem, self.x_set, self.y_set);
-        self.method.start(start.from(self.x_start.as_deref(), self.y_start.as_deref()))
+        self.method.start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
     }
 
     /// Runs until a rule ends it.

@@ -66,7 +66,7 @@ impl<'a, 's> Start<'a, 's> {
 
     /// The same from these points, where they are given.
     #[must_use]
-    pub fn from<'t>(self, x0: Option<&'t [f64]>, y0: Option<&'t [f64]>) -> Start<'a, 't> {
+    pub fn at<'t>(self, x0: Option<&'t [f64]>, y0: Option<&'t [f64]>) -> Start<'a, 't> {
         let Start { problem, x_set, y_set, .. } = self;
         Start { problem, x_set, y_set, x0, y0 }
     }
