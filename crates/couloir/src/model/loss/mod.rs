@@ -47,8 +47,8 @@ pub trait ScoreLoss: Send + Sync + std::fmt::Debug {
     /// A bound of the largest eigenvalue of the Hessian in the scores of a row.
     fn curvature(&self) -> f64;
 
-    /// A bound of the squared length of a row's slopes.
-    fn slope_squared(&self) -> f64;
+    /// A bound of the squared length of a row's slopes, as long as its scores are no longer than `longest`.
+    fn slope_squared(&self, longest: f64) -> f64;
 
     /// The loss of a row whose `h` scores are zero.
     fn at_zero(&self, h: usize) -> f64;

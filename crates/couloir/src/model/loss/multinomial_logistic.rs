@@ -18,7 +18,7 @@ impl ScoreLoss for MultinomialLogistic {
     }
 
     /// `|p - e_b|^2 <= 2`.
-    fn slope_squared(&self) -> f64 {
+    fn slope_squared(&self, _longest: f64) -> f64 {
         2.0
     }
 

@@ -109,10 +109,10 @@ impl SampledConstants for RobustMulticlass {
         let Lengths { longest, squares } = self.lengths;
         let (xx, xy) = (
             self.loss.curvature() * s * n.sqrt() * longest * longest,
-            s * (self.loss.slope_squared() * n).sqrt() * longest,
+            s * (self.slope_squared() * n).sqrt() * longest,
         );
         let (yx, yy) =
-            (s * (self.loss.slope_squared() * n * squares).sqrt(), self.uncertainty.moduli().lyy?);
+            (s * (self.slope_squared() * n * squares).sqrt(), self.uncertainty.moduli().lyy?);
         crate::linalg::spectral_norm(&[xx, xy, yx, yy], 2, 2).ok()
     }
 
@@ -121,10 +121,10 @@ impl SampledConstants for RobustMulticlass {
         let (n, s) = (self.n as f64, self.weight);
         let Lengths { longest, squares } = self.lengths;
         let zero = self.loss.at_zero(self.classes());
-        let radius = self.loss.slope_squared().sqrt() * self.settings.tau;
+        let radius = self.slope_squared().sqrt() * self.settings.tau;
         // |(l(0) + r |a_i|)_i| <= sqrt(n) l(0) + r |A|_F
         let losses = n.sqrt() * zero + radius * squares.sqrt();
-        Some(s * (self.loss.slope_squared() * n * longest * longest + n * losses * losses).sqrt())
+        Some(s * (self.slope_squared() * n * longest * longest + n * losses * losses).sqrt())
     }
 
     /// Those of the [restriction](BatchRestriction).

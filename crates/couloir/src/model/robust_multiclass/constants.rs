@@ -77,8 +77,7 @@ impl KnownConstants for RobustMulticlass {
         // rows that are drawn twice weigh twice
         let repeated = self.heaviest_entry();
         let lxx = self.loss.curvature() * self.weight * longest * longest * repeated;
-        let lxy =
-            self.weight * self.loss.slope_squared().sqrt() * self.singular() * repeated.sqrt();
+        let lxy = self.weight * self.slope_squared().sqrt() * self.singular() * repeated.sqrt();
         BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
     }
 }
@@ -92,6 +91,11 @@ impl RobustMulticlass {
         let mut weights = self.row_weights(y);
         weights.iter_mut().for_each(|w| *w = w.max(0.0));
         self.loss.curvature() * self.weight * top_eigenvalue(self.operator.matrix(), Some(&weights))
+    }
+
+    /// A bound of the squared length of a row's slopes, for every `X` of the ball.
+    pub(super) fn slope_squared(&self) -> f64 {
+        self.loss.slope_squared(self.settings.tau * self.lengths.longest)
     }
 
     /// A bound of the top singular value of the rows.
