@@ -102,7 +102,7 @@ fn robust() -> Case {
     Case {
         name: "robust",
         x_set: Box::new(model.x_set().expect("a ball")),
-        y_set: Box::new(model.y_set().clone()),
+        y_set: Box::new(Simplex::new(model.len()).expect("a simplex")),
         problem: Box::new(model),
     }
 }

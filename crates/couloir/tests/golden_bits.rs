@@ -147,7 +147,7 @@ fn robust(name: &str, (n, d): (usize, usize), scaling: Scaling) -> Case {
     Case {
         name: name.to_owned(),
         x_set: Box::new(model.x_set().expect("a ball")),
-        y_set: Box::new(model.y_set().clone()),
+        y_set: Box::new(Simplex::new(model.len()).expect("a simplex")),
         problem: Box::new(model),
     }
 }

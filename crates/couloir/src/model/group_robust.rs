@@ -1,7 +1,8 @@
 //! Group-robust logistic regression: the loss of the worst group counts, softly.
 
+use super::uncertainty::{Groups, Moduli, Uncertainty};
 use crate::domain::{Domain, Simplex};
-use crate::error::{Error, Result, check_len, check_positive};
+use crate::error::{Error, Result, check_len};
 use crate::linalg::SparseMatrix;
 use crate::problem::{
     BatchRestriction, BestResponse, BlockConstants, Capabilities, ExactDifferences, Identity,
@@ -11,6 +12,7 @@ use crate::problem::{
 use crate::random::Streams;
 use crate::state::{Digest, Fingerprint};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// ```text
 /// f(x, y) = sum_g y_g loss_g(x) - mu/2 |y - 1/G|^2,   y in the simplex of the G groups,
@@ -26,10 +28,9 @@ use rayon::prelude::*;
 pub struct GroupRobust {
     rows: SparseMatrix,
     labels: Vec<f64>,
-    groups: Vec<u32>,
-    weights: Vec<f64>,
-    y_set: Simplex,
-    mu: f64,
+    groups: Arc<[u32]>,
+    weights: Arc<[f64]>,
+    uncertainty: Groups,
     bounds: Smoothness,
 }
 
@@ -70,27 +71,20 @@ impl GroupRobust {
     pub fn new(rows: SparseMatrix, labels: Vec<f64>, groups: Vec<u32>, mu: f64) -> Result<Self> {
         check_len("labels", rows.rows(), labels.len())?;
         check_len("groups", rows.rows(), groups.len())?;
-        check_positive("mu", mu)?;
+        let uncertainty = Groups::with_modulus(groups, mu)?;
         if let Some(i) = labels.iter().position(|&b| b != 1.0 && b != -1.0) {
             let why = format!("label {i} is {}; labels are 1 or -1", labels[i]);
             return Err(Error::Setting { name: "labels", why });
         }
-        let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
-        let mut sizes = vec![0u64; count];
-        groups.iter().for_each(|&g| sizes[g as usize] += 1);
-        if let Some(g) = sizes.iter().position(|&s| s == 0) {
-            return Err(Error::EmptySet { why: format!("group {g} has no rows") });
-        }
-        let y_set = Simplex::new(count)?;
-        let weights: Vec<f64> = groups.iter().map(|&g| 1.0 / sizes[g as usize] as f64).collect();
-        let bounds = Smoothness::new(&rows, &weights, count, mu);
-        Ok(GroupRobust { rows, labels, groups, weights, y_set, mu, bounds })
+        let (groups, weights) = uncertainty.parts();
+        let bounds = Smoothness::new(&rows, &weights, uncertainty.simplex().dim(), mu);
+        Ok(GroupRobust { rows, labels, groups, weights, uncertainty, bounds })
     }
 
     /// The set of `y`.
     #[must_use]
     pub fn y_set(&self) -> &Simplex {
-        &self.y_set
+        self.uncertainty.simplex()
     }
 
     /// The number of rows.
@@ -103,15 +97,6 @@ impl GroupRobust {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
-    }
-
-    fn even(&self) -> f64 {
-        1.0 / self.y_set.dim() as f64
-    }
-
-    /// `-mu/2 |y - 1/G|^2`.
-    fn regulariser(&self, y: &[f64]) -> f64 {
-        -0.5 * self.mu * y.iter().map(|v| (v - self.even()).powi(2)).sum::<f64>()
     }
 
     /// Sums over all rows, in parallel and always in the same order.
@@ -168,11 +153,11 @@ impl SaddleProblem for GroupRobust {
     }
 
     fn dim_y(&self) -> usize {
-        self.y_set.dim()
+        self.y_set().dim()
     }
 
     fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
-        crate::linalg::dot(at.cache, y) + self.regulariser(y)
+        crate::linalg::dot(at.cache, y) + self.uncertainty.value(y)
     }
 
     fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
@@ -187,9 +172,8 @@ impl SaddleProblem for GroupRobust {
     }
 
     fn grad_y(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
-        for g in 0..y.len() {
-            out[g] = at.cache[g] - self.mu * (y[g] - self.even());
-        }
+        self.uncertainty.slopes(y, out);
+        out.iter_mut().zip(at.cache).for_each(|(o, loss)| *o += loss);
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -257,10 +241,7 @@ impl Preparation for GroupRobust {
 
 impl BestResponse for GroupRobust {
     fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
-        let slope: Vec<f64> = at.cache.iter().map(|l| -l).collect();
-        let mut centre = vec![0.0; y.len()];
-        self.y_set.center(&mut centre);
-        self.y_set.oracle().prox(&slope, &centre, self.mu, y).unwrap_or(f64::INFINITY)
+        self.uncertainty.best_response(at.cache, &mut [], y)
     }
 }
 
@@ -281,28 +262,20 @@ impl ExactDifferences for GroupRobust {
     }
 
     fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
-        // the losses' common part cancels, since both sum to 1
-        let shift = at.cache[0];
-        let (mut value, mut size) = (0.0, 0.0);
-        for g in 0..from.len() {
-            let middle = 0.5 * (from[g] + to[g]) - self.even();
-            let slope = at.cache[g] - shift - self.mu * middle;
-            value += slope * (to[g] - from[g]);
-            size += (at.cache[g].abs() + self.mu * middle.abs()) * (to[g] - from[g]).abs();
-        }
-        Measured { value, rounding: 4.0 * f64::EPSILON * size }
+        self.uncertainty.change(at.cache, from, to)
     }
 }
 
 impl KnownConstants for GroupRobust {
     fn constants(&self) -> BlockConstants {
-        BlockConstants::all(self.bounds.lxx, self.bounds.lxy, self.mu, self.mu)
+        let Moduli { mu, lyy } = self.uncertainty.moduli();
+        BlockConstants { lxx: Some(self.bounds.lxx), lxy: Some(self.bounds.lxy), lyy, mu }
     }
 }
 
 impl Identity for GroupRobust {
     fn fingerprint(&self, print: &mut Fingerprint) {
-        print.note("mu", self.mu);
+        print.note("mu", self.uncertainty.modulus());
         self.rows.fingerprint(print);
         let mut digest = Digest::default();
         digest.numbers(&self.labels);
@@ -322,7 +295,7 @@ impl Sampled for GroupRobust {
             let weight = self.component_weight(i) * y[self.groups[i] as usize];
             weight * logistic(self.margin_of_row(i, x))
         });
-        terms.sum::<f64>() / batch.len() as f64 + self.regulariser(y)
+        terms.sum::<f64>() / batch.len() as f64 + self.uncertainty.value(y)
     }
 
     fn batch_grad_x(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
@@ -339,9 +312,7 @@ impl Sampled for GroupRobust {
     }
 
     fn batch_grad_y(&self, batch: &[u64], x: &[f64], y: &[f64], out: &mut [f64]) {
-        for g in 0..y.len() {
-            out[g] = -self.mu * (y[g] - self.even());
-        }
+        self.uncertainty.slopes(y, out);
         for &i in batch {
             let i = i as usize;
             let loss = self.component_weight(i) * logistic(self.margin_of_row(i, x));
@@ -377,22 +348,21 @@ impl GroupRobust {
         let size = batch.len() as f64;
         let pick = |i: &u64| *i as usize;
         let rows = self.rows.select(batch);
-        let weights: Vec<f64> =
+        let weights: Arc<[f64]> =
             batch.iter().map(|i| self.component_weight(pick(i)) / size).collect();
         // the weights of a group need not add up to 1 here
-        let groups: Vec<u32> = batch.iter().map(|i| self.groups[pick(i)]).collect();
+        let groups: Arc<[u32]> = batch.iter().map(|i| self.groups[pick(i)]).collect();
         let mut totals = vec![0.0; self.dim_y()];
-        groups.iter().zip(&weights).for_each(|(&g, w)| totals[g as usize] += w);
+        groups.iter().zip(&*weights).for_each(|(&g, w)| totals[g as usize] += w);
         let heaviest = totals.iter().fold(0.0f64, |m, v| m.max(*v));
-        let mut bounds = Smoothness::new(&rows, &weights, self.dim_y(), self.mu);
+        let mut bounds = Smoothness::new(&rows, &weights, self.dim_y(), self.uncertainty.modulus());
         (bounds.lxx, bounds.lxy) = (bounds.lxx * heaviest, bounds.lxy * heaviest);
         GroupRobust {
             rows,
             labels: batch.iter().map(|i| self.labels[pick(i)]).collect(),
             groups,
             weights,
-            y_set: self.y_set.clone(),
-            mu: self.mu,
+            uncertainty: self.uncertainty.clone(),
             bounds,
         }
     }

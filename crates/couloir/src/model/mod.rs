@@ -1,5 +1,6 @@
 //! Ready-made models: saddle problems over data.
 
+mod choice;
 mod classifier;
 mod classifier_file;
 mod fit;
@@ -10,6 +11,7 @@ mod path;
 mod robust_multiclass;
 pub mod uncertainty;
 
+pub use choice::Choice;
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
 pub use fit::{
@@ -20,4 +22,4 @@ pub use measures::Measures;
 pub use path::{
     Criterion, Labelled, PathStep, RobustPath, TauPath, geometric_grid, stratified_split,
 };
-pub use robust_multiclass::{RobustModel, RobustMulticlass, RobustSettings, Scaling};
+pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};

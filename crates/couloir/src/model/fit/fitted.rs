@@ -18,7 +18,7 @@ fn values_at(model: &RobustMulticlass, solution: &Solution) -> (f64, f64) {
     model.prepare(&image, &mut cache);
     let at = PreparedImage { image: &image, cache: &cache };
     let value = model.value(at, &solution.y);
-    let mut response = vec![0.0; model.len()];
+    let mut response = vec![0.0; model.dim_y()];
     let missing = model.best_response(at, &mut response);
     let primal = model.value(at, &response) + missing;
     (value / model.scale(), primal.max(value) / model.scale())
@@ -221,6 +221,8 @@ impl Fitted {
             info.insert(name.to_owned(), value.to_string());
         };
         keep("objective", &settings.scaling);
+        keep("loss", &self.model.loss().name());
+        keep("uncertainty", &self.model.uncertainty().name());
         keep("tau", &settings.tau);
         keep("tau_chosen", &self.fit.tau.is_none());
         keep("lambda_n", &settings.lambda_n);

@@ -7,6 +7,8 @@ mod memory;
 pub use data_scales::{auto_tau, heaviest_feature, mean_row_norm};
 pub use fitted::Fitted;
 
+use super::loss::LossChoice;
+use super::uncertainty::{RowData, UncertaintyChoice};
 use super::{RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_positive};
 use crate::linalg::SparseMatrix;
@@ -78,7 +80,13 @@ pub struct RobustFit {
     pub scaling: Scaling,
     /// The radius of the nuclear-norm ball; [`auto_tau`] where none is given.
     pub tau: Option<f64>,
-    /// `lambda n`.
+    /// The loss of a row.
+    pub loss: LossChoice,
+    /// The set from which the adversary takes the weights of the rows.
+    pub uncertainty: UncertaintyChoice,
+    /// The group of each row, for the uncertainty sets that need it.
+    pub groups: Option<Vec<u32>>,
+    /// The level of the uncertainty set: `lambda n` of the chi-square penalty.
     pub lambda_n: f64,
     /// Whether to append an intercept: a feature that has the same value in every row. The value is that of
     /// [`heaviest_feature`], the largest root mean square of a feature (1 if all rows are zero).
@@ -113,6 +121,9 @@ impl Default for RobustFit {
         RobustFit {
             scaling: Scaling::Dro,
             tau: None,
+            loss: LossChoice::default(),
+            uncertainty: UncertaintyChoice::default(),
+            groups: None,
             lambda_n: 1.0,
             intercept: false,
             method: Method::certified(),
@@ -142,6 +153,27 @@ impl RobustFit {
     #[must_use]
     pub fn tau(mut self, tau: Option<f64>) -> Self {
         self.tau = tau;
+        self
+    }
+
+    /// The fit with this loss.
+    #[must_use]
+    pub fn loss(mut self, loss: LossChoice) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// The fit with this uncertainty set.
+    #[must_use]
+    pub fn uncertainty(mut self, uncertainty: UncertaintyChoice) -> Self {
+        self.uncertainty = uncertainty;
+        self
+    }
+
+    /// The fit with these groups of rows, numbered from 0.
+    #[must_use]
+    pub fn groups(mut self, groups: Option<Vec<u32>>) -> Self {
+        self.groups = groups;
         self
     }
 
@@ -285,7 +317,7 @@ impl RobustFit {
     /// The problem that [`run`](Self::run) solves.
     ///
     /// # Errors
-    /// As [`check`](Self::check), [`auto_tau`] and [`RobustMulticlass::new`].
+    /// As [`check`](Self::check), [`auto_tau`] and [`RobustMulticlass::compose`]; an uncertainty set on groups without groups.
     pub fn model(
         &self,
         rows: SparseMatrix,
@@ -303,7 +335,9 @@ impl RobustFit {
             .lambda_n(self.lambda_n)
             .tau(tau)
             .intercept(intercept);
-        RobustMulticlass::new(rows, labels, classes, settings)
+        let data = RowData::new(rows.rows()).groups(self.groups.as_deref());
+        let uncertainty = self.uncertainty.set(&data, self.lambda_n)?;
+        RobustMulticlass::compose(self.loss.loss(), uncertainty, rows, labels, classes, settings)
     }
 
     /// Solves a problem that [`model`](Self::model) made, from a start of one's own: the radius and all that is the
@@ -332,7 +366,7 @@ impl RobustFit {
         if let Some(y) = from.y {
             solve = solve.start_y(y);
         } else if self.start == Start::Vertex {
-            let mut y = vec![0.0; model.len()];
+            let mut y = vec![0.0; model.y_set().dim()];
             y[0] = 1.0;
             solve = solve.start_y(y);
         }

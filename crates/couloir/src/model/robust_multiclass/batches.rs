@@ -1,20 +1,17 @@
 //! The robust model as a mean over its rows: batches.
 
-use super::RobustModel;
-use super::row_lengths::Lengths;
+use super::RobustMulticlass;
+use super::constants::Lengths;
 use crate::linalg::scratch::Pool;
 use crate::linalg::{Layout, ScoreOperator, axpy};
-use crate::model::loss::ScoreLoss;
-use crate::model::uncertainty::Uncertainty;
 use crate::problem::{
     BatchRestriction, BlockConstants, KnownConstants, Population, SaddleProblem, Sampled,
     SampledConstants,
 };
 use rayon::prelude::*;
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
+impl RobustMulticlass {
     /// Scores of one row.
     fn row_scores(&self, i: usize, x: &[f64], out: &mut [f64]) {
         let (h, d) = (self.classes(), self.features());
@@ -44,14 +41,15 @@ impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
                 .for_each(|((scores, &i), (loss, slopes))| {
                     let i = i as usize;
                     self.row_scores(i, x, scores);
-                    L::prepare(scores, &self.labels[i..=i], h, std::slice::from_mut(loss), slopes);
+                    let label = &self.labels[i..=i];
+                    self.loss.prepare(scores, label, h, std::slice::from_mut(loss), slopes);
                 });
             work(losses, slopes)
         })
     }
 }
 
-impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
+impl Sampled for RobustMulticlass {
     fn population(&self) -> Population {
         Population::Finite(self.n as u64)
     }
@@ -59,7 +57,7 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
     fn batch_value(&self, batch: &[u64], x: &[f64], y: &[f64]) -> f64 {
         let weight = self.n as f64 * self.weight / batch.len() as f64;
         let sum: f64 = self.with_batch(batch, x, |losses, _| {
-            batch.iter().zip(losses).map(|(&i, l)| y[i as usize] * l).sum()
+            batch.iter().zip(losses).map(|(&i, l)| self.row_weight(i as usize, y) * l).sum()
         });
         weight * sum + self.uncertainty.value(y)
     }
@@ -70,7 +68,7 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
         out.fill(0.0);
         self.with_batch(batch, x, |_, slopes| {
             for (&i, slopes) in batch.iter().zip(slopes.chunks_exact(h)) {
-                let weight = weight * y[i as usize];
+                let weight = weight * self.row_weight(i as usize, y);
                 let (columns, values) = self.operator.matrix().row(i as usize);
                 for (&k, v) in columns.iter().zip(values) {
                     let (k, factor) = (k as usize, weight * v);
@@ -95,34 +93,38 @@ impl<L: ScoreLoss, U: Uncertainty> Sampled for RobustModel<L, U> {
         self.uncertainty.slopes(y, out);
         self.with_batch(batch, x, |losses, _| {
             for (&i, l) in batch.iter().zip(losses) {
-                out[i as usize] += weight * l;
+                let (entry, share) = self.entry(i as usize);
+                out[entry] += weight * share * l;
             }
         });
     }
 }
 
-impl<L: ScoreLoss, U: Uncertainty> SampledConstants for RobustModel<L, U> {
-    /// In the mean square over the components, where `sum_i y_i^2 <= 1` and the entries of `y` differ:
-    /// the norm of `[[sqrt(n) s/2 a^2, s sqrt(2 n) a], [s sqrt(2 n) |A|_F, mu]]` with `a` the longest row.
+impl SampledConstants for RobustMulticlass {
+    /// In the mean square over the components, where the squares of the rows' weights add up to at most 1: the norm of
+    /// `[[sqrt(n) s c a^2, s sqrt(q n) a], [s sqrt(q n) |A|_F, mu]]` with `a` the longest row, and `c` and `q` the bounds of the
+    /// loss's curvature and squared slopes.
     fn mean_smoothness(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
         let Lengths { longest, squares } = self.lengths;
-        let (xx, xy) =
-            (0.5 * s * n.sqrt() * longest * longest, s * (L::SLOPE_SQUARED * n).sqrt() * longest);
+        let (xx, xy) = (
+            self.loss.curvature() * s * n.sqrt() * longest * longest,
+            s * (self.slope_squared() * n).sqrt() * longest,
+        );
         let (yx, yy) =
-            (s * (L::SLOPE_SQUARED * n * squares).sqrt(), self.uncertainty.moduli().lyy?);
+            (s * (self.slope_squared() * n * squares).sqrt(), self.uncertainty.moduli().lyy?);
         crate::linalg::spectral_norm(&[xx, xy, yx, yy], 2, 2).ok()
     }
 
-    /// From `|n s y_i q_i a_i| <= n s y_i sqrt(2) |a_i|` and `l_i <= log h + sqrt(2) tau |a_i|`.
+    /// From `|n s p_i q_i a_i| <= n s p_i sqrt(q) |a_i|` for row weights `p`, and `l_i <= l(0) + sqrt(q) tau |a_i|`.
     fn sigma(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
         let Lengths { longest, squares } = self.lengths;
-        let log = L::at_zero(self.classes());
-        let radius = L::SLOPE_SQUARED.sqrt() * self.settings.tau;
-        // |(log h + r |a_i|)_i| <= sqrt(n) log h + r |A|_F
-        let losses = n.sqrt() * log + radius * squares.sqrt();
-        Some(s * (L::SLOPE_SQUARED * n * longest * longest + n * losses * losses).sqrt())
+        let zero = self.loss.at_zero(self.classes());
+        let radius = self.slope_squared().sqrt() * self.settings.tau;
+        // |(l(0) + r |a_i|)_i| <= sqrt(n) l(0) + r |A|_F
+        let losses = n.sqrt() * zero + radius * squares.sqrt();
+        Some(s * (self.slope_squared() * n * longest * longest + n * losses * losses).sqrt())
     }
 
     /// Those of the [restriction](BatchRestriction).
@@ -131,7 +133,7 @@ impl<L: ScoreLoss, U: Uncertainty> SampledConstants for RobustModel<L, U> {
     }
 }
 
-impl<L: ScoreLoss, U: Uncertainty> BatchRestriction for RobustModel<L, U> {
+impl BatchRestriction for RobustMulticlass {
     /// The batch has images and a best response of its own; `y` keeps all its entries, those of rows that
     /// the batch lacks have no loss.
     fn restrict(&self, batch: &[u64]) -> Option<Box<dyn SaddleProblem + '_>> {
@@ -139,7 +141,7 @@ impl<L: ScoreLoss, U: Uncertainty> BatchRestriction for RobustModel<L, U> {
     }
 }
 
-impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
+impl RobustMulticlass {
     /// The mean over a batch of rows.
     fn part(&self, batch: &[u64]) -> Option<Self> {
         if batch.is_empty() || self.members.is_some() {
@@ -147,14 +149,14 @@ impl<L: ScoreLoss, U: Uncertainty> RobustModel<L, U> {
         }
         let rows = self.operator.matrix().select(batch);
         let lengths = Lengths::new(&rows);
-        Some(RobustModel {
-            loss: PhantomData::<L>,
-            uncertainty: self.uncertainty,
+        Some(RobustMulticlass {
+            loss: self.loss.clone(),
+            uncertainty: self.uncertainty.clone(),
+            row_weights: self.row_weights.clone(),
             operator: ScoreOperator::new(rows, self.classes(), self.settings.layout),
             labels: batch.iter().map(|&i| self.labels[i as usize]).collect(),
             order: Vec::new(), // points are read in the whole's terms
             members: Some(batch.iter().map(|&i| i as u32).collect()),
-            y_set: self.y_set.clone(),
             n: self.n,
             weight: self.n as f64 * self.weight / batch.len() as f64,
             settings: self.settings,

@@ -1,18 +1,30 @@
 //! The chi-square penalty: `y` in the unit simplex of `R^n`, at the cost `lambda/2 |n y - 1|^2`.
 
-use super::{Moduli, Uncertainty};
+use super::{Moduli, RowWeights, Uncertainty};
+use crate::domain::{Domain, Simplex};
+use crate::error::{Result, check_positive};
 use crate::linalg::accurate_sum_of;
 use crate::problem::Measured;
 use crate::state::Fingerprint;
 
 /// The chi-square penalty on the weights of `n` rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ChiSquare {
     n: usize,
     lambda_n: f64,
+    y_set: Simplex,
 }
 
 impl ChiSquare {
+    /// The penalty on the weights of `n` rows, at the level `lambda n`.
+    ///
+    /// # Errors
+    /// No rows, a level that is not positive.
+    pub fn new(n: usize, lambda_n: f64) -> Result<Self> {
+        check_positive("lambda n", lambda_n)?;
+        Ok(ChiSquare { n, lambda_n, y_set: Simplex::new(n)? })
+    }
+
     /// The derivative of [`value`](Self::value) by an entry of `y`.
     fn slope(&self, y: f64) -> f64 {
         -self.lambda_n * (self.n as f64 * y - 1.0)
@@ -20,8 +32,16 @@ impl ChiSquare {
 }
 
 impl Uncertainty for ChiSquare {
-    fn new(n: usize, lambda_n: f64) -> Self {
-        ChiSquare { n, lambda_n }
+    fn name(&self) -> &'static str {
+        "chi2"
+    }
+
+    fn y_set(&self) -> &dyn Domain {
+        &self.y_set
+    }
+
+    fn row_weights(&self) -> RowWeights {
+        RowWeights::PerRow
     }
 
     /// `-lambda/2 |n y - 1|^2`, which the objective adds to the weighted losses.

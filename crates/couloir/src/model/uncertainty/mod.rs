@@ -1,11 +1,85 @@
 //! Uncertainty sets on rows: which weights the adversary may give to the rows, and what they cost.
 
 mod chi_square;
+mod groups;
 
 pub use chi_square::ChiSquare;
+pub use groups::Groups;
 
+use super::choice::{Choice, Tabled};
+use crate::domain::Domain;
+use crate::error::{Error, Result, check_len};
 use crate::problem::Measured;
 use crate::state::Fingerprint;
+use std::sync::Arc;
+
+/// The uncertainty sets that a fit can choose by name.
+pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
+    Choice::new("chi2", |data, level| Ok(Arc::new(ChiSquare::new(data.rows, level)?))),
+    Choice::new("groups", |data, level| Ok(Arc::new(Groups::new(data.need_groups()?, level)?))),
+];
+
+/// An uncertainty set that a fit can choose by name: a line of [`UNCERTAINTY_SETS`].
+///
+/// ```
+/// use couloir::model::uncertainty::UncertaintyChoice;
+/// assert_eq!("chi2".parse::<UncertaintyChoice>()?, UncertaintyChoice::default());
+/// # Ok::<(), couloir::Error>(())
+/// ```
+pub type UncertaintyChoice = Choice<MakeUncertainty>;
+
+/// How the set of an [`UncertaintyChoice`] is made: from the data, at a level.
+pub type MakeUncertainty = fn(&RowData<'_>, f64) -> Result<Arc<dyn Uncertainty>>;
+
+impl Tabled for MakeUncertainty {
+    const SETTING: &'static str = "uncertainty";
+    const TABLE: &'static [UncertaintyChoice] = UNCERTAINTY_SETS;
+}
+
+impl UncertaintyChoice {
+    /// The set for these rows at this level.
+    ///
+    /// # Errors
+    /// A level that the set does not take, or data that it needs and that are missing.
+    pub fn set(&self, data: &RowData<'_>, level: f64) -> Result<Arc<dyn Uncertainty>> {
+        (self.make)(data, level)
+    }
+}
+
+/// What is known of the rows when an uncertainty set is made.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RowData<'a> {
+    /// The number of rows.
+    pub rows: usize,
+    /// The group of each row, if there are groups.
+    pub groups: Option<&'a [u32]>,
+}
+
+impl<'a> RowData<'a> {
+    /// So many rows.
+    #[must_use]
+    pub fn new(rows: usize) -> Self {
+        RowData { rows, groups: None }
+    }
+
+    /// The rows with these groups.
+    #[must_use]
+    pub fn groups(mut self, groups: Option<&'a [u32]>) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// The groups, of which there must be one for each row.
+    fn need_groups(&self) -> Result<Vec<u32>> {
+        let groups = self.groups.ok_or_else(|| Error::Setting {
+            name: "groups",
+            why: "this uncertainty set needs the group of each row, and none are given".to_owned(),
+        })?;
+        check_len("groups", self.rows, groups.len())?;
+        Ok(groups.to_vec())
+    }
+}
 
 /// How concave the penalty is, as far as that is known.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +90,62 @@ pub struct Moduli {
     pub lyy: Option<f64>,
 }
 
-/// Weights `y` in the simplex of `n` rows, and the penalty on them.
-pub trait Uncertainty: Copy + Send + Sync + std::fmt::Debug {
-    /// The set for `n` rows at this level.
-    fn new(n: usize, level: f64) -> Self;
+/// How `y` weighs the rows. Weights are at least zero and add up to 1 over all rows, for every `y` of the set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowWeights {
+    /// `y` has an entry for each row, which is its weight.
+    PerRow,
+    /// Rows share entries: row `i` has the weight `share_i y_{entry_i}`, with shares in [0, 1].
+    Shared {
+        /// The entry of `y` for each row.
+        entry: Arc<[u32]>,
+        /// Its share for each row.
+        share: Arc<[f64]>,
+    },
+}
+
+impl RowWeights {
+    /// Fails unless these are the weights of `rows` rows by `dim` entries of `y`.
+    pub(super) fn check(&self, rows: usize, dim: usize) -> Result<()> {
+        const WHAT: &str = "rows of the uncertainty set";
+        let RowWeights::Shared { entry, share } = self else {
+            return check_len(WHAT, rows, dim);
+        };
+        check_len(WHAT, rows, entry.len())?;
+        check_len(WHAT, rows, share.len())?;
+        let is_wrong = |i: &usize| entry[*i] as usize >= dim || !(0.0..=1.0).contains(&share[*i]);
+        match (0..rows).find(is_wrong) {
+            None => Ok(()),
+            Some(i) => Err(Error::Setting {
+                name: "uncertainty",
+                why: format!(
+                    "row {i} has the share {} in entry {} of {dim}; shares lie between 0 and 1",
+                    share[i], entry[i]
+                ),
+            }),
+        }
+    }
+
+    /// The entry of `y` that weighs a row, and the row's share in it.
+    #[inline]
+    pub(super) fn of(&self, row: usize) -> (usize, f64) {
+        match self {
+            RowWeights::PerRow => (row, 1.0),
+            RowWeights::Shared { entry, share } => (entry[row] as usize, share[row]),
+        }
+    }
+}
+
+/// A set of `y`, how `y` weighs the rows, and the penalty on it.
+pub trait Uncertainty: Send + Sync + std::fmt::Debug {
+    /// The name by which a fit chooses it.
+    fn name(&self) -> &'static str;
+
+    /// The set of `y`.
+    fn y_set(&self) -> &dyn Domain;
+
+    /// How `y` weighs the rows.
+    fn row_weights(&self) -> RowWeights;
 
     /// What the objective adds to the weighted losses: minus the penalty.
     fn value(&self, y: &[f64]) -> f64;
@@ -27,8 +153,8 @@ pub trait Uncertainty: Copy + Send + Sync + std::fmt::Debug {
     /// Writes the gradient of [`value`](Self::value).
     fn slopes(&self, y: &[f64], out: &mut [f64]);
 
-    /// Writes the maximiser of `<losses, y>` and [`value`](Self::value), and returns a bound of what it misses. `room` has
-    /// `n` numbers.
+    /// Writes the maximiser of `<losses, y>` and [`value`](Self::value), and returns a bound of what it misses. `losses` has
+    /// a number for each entry of `y`, the sum over its rows; `room` is as long as `y`.
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64;
 
     /// The change of `<losses, y>` and [`value`](Self::value) between two points, without cancellation.
@@ -37,6 +163,6 @@ pub trait Uncertainty: Copy + Send + Sync + std::fmt::Debug {
     /// The moduli that are known.
     fn moduli(&self) -> Moduli;
 
-    /// Notes what tells this set from others.
+    /// Notes its level, and whatever else tells it from others of its name.
     fn fingerprint(&self, print: &mut Fingerprint);
 }

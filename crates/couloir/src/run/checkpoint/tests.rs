@@ -107,6 +107,11 @@ fn bare(dim: usize, slope: f64) -> ClosureProblem<'static> {
     .expect("a problem")
 }
 
+/// The set of the rows' weights.
+fn rows_simplex(model: &RobustMulticlass) -> Simplex {
+    Simplex::new(model.len()).expect("a simplex")
+}
+
 fn robust(size: f64) -> RobustMulticlass {
     classifier(48, 12, size)
 }
@@ -217,14 +222,14 @@ fn cases() -> Vec<Case> {
     cases.push(mpscgs());
 
     let model = robust(1.0);
-    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    let (x_set, y_set) = (model.x_set().expect("a ball"), rows_simplex(&model));
     let mut methods = all.clone();
     methods.truncate(6); // without steps that suit the other problem
     methods.extend([batches(6, 1), svre(8)]);
     cases.push(Case::new("robust multiclass", model, x_set, y_set, methods));
 
     let model = wide();
-    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    let (x_set, y_set) = (model.x_set().expect("a ball"), rows_simplex(&model));
     let methods = vec![Method::certified(), batches(6, 1)];
     let mut case = Case::new("more features than rows", model, x_set, y_set, methods);
     case.iterations = 40; // images are formed anew after 32
@@ -232,7 +237,7 @@ fn cases() -> Vec<Case> {
 
     // squares vanish, so that points are kept as vectors
     let model = robust(1e-130);
-    let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+    let (x_set, y_set) = (model.x_set().expect("a ball"), rows_simplex(&model));
     cases.push(Case::new("tiny rows", model, x_set, y_set, vec![Method::certified()]));
 
     let groups =
@@ -354,7 +359,7 @@ fn a_long_run_goes_on_with_the_same_bits_before_and_after_vectors_take_over() {
     let folder = folder();
     let file = folder.path().join("checkpoint");
     for model in [robust(1.0), wide()] {
-        let (x_set, y_set) = (model.x_set().expect("a ball"), model.y_set().clone());
+        let (x_set, y_set) = (model.x_set().expect("a ball"), rows_simplex(&model));
         let method = Method::certified();
         let mut case = Case::new("long", model, x_set, y_set, vec![method.clone()]);
         case.iterations = 600;
