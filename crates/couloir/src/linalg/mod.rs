@@ -24,10 +24,10 @@ pub(crate) use vector::{
     MOST_POINTS, combine_many, combine_piece, gradient_step, gram_of_differences,
     slopes_of_differences,
 };
-pub use vector::{
-    axpby, axpy, between, combine, distance_squared, dot, dot_difference, dot_of_differences, norm,
-    norm_squared, scale, step_toward,
+pub(crate) use vector::{
+    axpby, axpy, combine, dot_difference, dot_of_differences, norm_squared, step_toward,
 };
+pub use vector::{between, distance_squared, dot, norm, scale};
 
 use crate::error::{Error, Result};
 

@@ -5,7 +5,7 @@ use crate::linalg::{SparseMatrix, norm};
 
 /// The mean length of a row, `1/n sum_i |a_i|`.
 #[must_use]
-pub fn mean_row_norm(rows: &SparseMatrix) -> f64 {
+fn mean_row_norm(rows: &SparseMatrix) -> f64 {
     let sum: f64 = (0..rows.rows()).map(|i| norm(rows.row(i).1)).sum();
     sum / rows.rows().max(1) as f64
 }

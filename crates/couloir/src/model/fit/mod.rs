@@ -4,7 +4,7 @@ mod data_scales;
 mod fitted;
 mod memory;
 
-pub use data_scales::{auto_tau, heaviest_feature, mean_row_norm};
+pub use data_scales::{auto_tau, heaviest_feature};
 pub use fitted::Fitted;
 
 use super::loss::LossChoice;
