@@ -1,6 +1,7 @@
 //! MPCGS: the paper's method as printed, and the certified one, whose conditions are checked while it runs.
 
 mod certified;
+mod certified_settings;
 mod coordinates;
 mod gram_space;
 mod hull_search;
@@ -9,7 +10,7 @@ mod printed;
 mod slope;
 mod y_solve;
 
-pub(super) use certified::INNER_BUDGET;
-pub use certified::{Certified, CertifiedSettings};
+pub use certified::Certified;
+pub use certified_settings::CertifiedSettings;
 pub use printed::{Mpcgs, MpcgsConstants, MpcgsSettings};
 pub(super) use y_solve::YSolver;
