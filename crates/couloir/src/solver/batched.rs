@@ -17,8 +17,9 @@
 //! the batch. On a finite sum the last batch is the whole and the guarantee is that of certified
 //! MPCGS; on an expectation there is none (docs/theory.md).
 
-use super::mpcgs::{Certified, CertifiedSettings, INNER_BUDGET};
-use super::{About, Footprint, Incumbent, Inner, MethodSettings, Need, Start, check_budget};
+use super::inner::{INNER_BUDGET, check_budget};
+use super::mpcgs::{Certified, CertifiedSettings};
+use super::{About, Footprint, Incumbent, Inner, MethodSettings, Need, Start};
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
 use crate::oracles::{Ledger, MaybeOwned, OracleCounts, Oracles};

@@ -70,6 +70,9 @@ impl std::str::FromStr for Inner {
     }
 }
 
+/// Linear minimisations that one inner solve may spend, unless another budget is set.
+pub(super) const INNER_BUDGET: u64 = 10_000_000;
+
 /// Fails for a budget with which no inner solve could even test its start point.
 pub(super) fn check_budget(inner_budget: u64) -> Result<()> {
     if inner_budget == 0 {

@@ -37,8 +37,6 @@ pub use solve::{Solution, Solve};
 pub use start::{Need, Start};
 pub use step_search::{PAPER_GRID, StepSearch, StepTrial, search_steps};
 
-use inner::{check_budget, exact_x};
-
 /// Makes the table and `Method`'s functions from the rows.
 macro_rules! methods {
     ($($name:ident: $settings:ty,)*) => {

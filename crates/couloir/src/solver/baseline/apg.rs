@@ -8,8 +8,9 @@ use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, nor
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Step};
-use crate::solver::mpcgs::{INNER_BUDGET, YSolver};
-use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start, check_budget};
+use crate::solver::inner::{INNER_BUDGET, check_budget};
+use crate::solver::mpcgs::YSolver;
+use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 

@@ -2,6 +2,7 @@
 //! that are checked instead of assumed, and bounds computed from what was reached. The proof is in
 //! docs/theory.md.
 
+use super::certified_settings::CertifiedSettings;
 use super::hull_search::{Candidate, HullSearch};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
 use super::y_solve::{Response, YSolver};
@@ -12,139 +13,10 @@ use crate::linalg::step_toward;
 use crate::oracles::{Ledger, MaybeOwned, Oracles};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
-use crate::solver::{About, Footprint, Inner, MethodSettings, Start};
-use crate::state::{Archive, Fingerprint};
+use crate::solver::inner::exact_x;
+use crate::solver::{Inner, MethodSettings, Start};
+use crate::state::Archive;
 use crate::watch::Watch;
-
-/// Linear minimisations that one inner solve may spend, where nothing else is said.
-pub(in crate::solver) const INNER_BUDGET: u64 = 10_000_000;
-
-/// Settings of certified MPCGS.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct CertifiedSettings {
-    /// How `v` is found.
-    pub inner_x: Inner,
-    /// How `y` is found.
-    pub inner_y: Inner,
-    /// Linear minimisations that one inner solve may spend.
-    pub inner_budget: u64,
-    /// The first `Lhat`; where none is given a small guess is raised until the conditions hold.
-    pub first_lhat: Option<f64>,
-    /// Points of the convex hull in which a better `x` is sought when it pays (3 to 16; 0 for
-    /// never). Each beyond the first three keeps one more point and its image in memory.
-    pub hull_points: usize,
-}
-
-impl Default for CertifiedSettings {
-    fn default() -> Self {
-        CertifiedSettings {
-            inner_x: Inner::Auto,
-            inner_y: Inner::Auto,
-            inner_budget: INNER_BUDGET,
-            first_lhat: None,
-            hull_points: 5,
-        }
-    }
-}
-
-impl CertifiedSettings {
-    /// The same inner solve on both blocks.
-    #[must_use]
-    pub fn inner(mut self, inner: Inner) -> Self {
-        (self.inner_x, self.inner_y) = (inner, inner);
-        self
-    }
-
-    /// How `v` is found.
-    #[must_use]
-    pub fn inner_x(mut self, inner: Inner) -> Self {
-        self.inner_x = inner;
-        self
-    }
-
-    /// How `y` is found.
-    #[must_use]
-    pub fn inner_y(mut self, inner: Inner) -> Self {
-        self.inner_y = inner;
-        self
-    }
-
-    /// Linear minimisations that one inner solve may spend.
-    #[must_use]
-    pub fn inner_budget(mut self, calls: u64) -> Self {
-        self.inner_budget = calls;
-        self
-    }
-
-    /// The first `Lhat`.
-    #[must_use]
-    pub fn first_lhat(mut self, lhat: f64) -> Self {
-        self.first_lhat = Some(lhat);
-        self
-    }
-
-    /// Points of the convex hull in which a better `x` is sought: 3 to 16, or 0 for never.
-    #[must_use]
-    pub fn hull_points(mut self, points: usize) -> Self {
-        self.hull_points = points;
-        self
-    }
-}
-
-impl MethodSettings for CertifiedSettings {
-    const ABOUT: About = About::new(
-        "certified",
-        "MPCGS that finds its constants and proves its bounds while it runs",
-    );
-
-    fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
-        Ok(Box::new(Certified::new(start, self)?))
-    }
-
-    fn fingerprint(&self, print: &mut Fingerprint) {
-        let CertifiedSettings { inner_x, inner_y, inner_budget, first_lhat, hull_points } = self;
-        print.note("inner solve of x", inner_x);
-        print.note("inner solve of y", inner_y);
-        print.note("inner budget", inner_budget);
-        print.note_maybe("first Lhat", *first_lhat);
-        print.note("hull points", hull_points);
-    }
-
-    fn check(&self) -> Result<()> {
-        if let Some(lhat) = self.first_lhat {
-            crate::error::check_positive("first Lhat", lhat)?;
-        }
-        if !matches!(self.hull_points, 0 | 3..=super::hull_search::MOST_POINTS) {
-            return Err(Error::Setting {
-                name: "hull_points",
-                why: format!(
-                    "must be 0 or 3 to {}, got {}",
-                    super::hull_search::MOST_POINTS,
-                    self.hull_points
-                ),
-            });
-        }
-        crate::solver::check_budget(self.inner_budget)
-    }
-
-    fn with_inner(self, inner: Inner) -> Option<Self> {
-        Some(self.inner(inner))
-    }
-
-    fn footprint(&self) -> Footprint {
-        let history = self.hull_points.saturating_sub(3);
-        // exact steps keep points by weights as long as images, until rounding makes them form all vectors
-        let exact = self.inner_x != Inner::Slide;
-        let points = if exact { 19 } else { 14 };
-        Footprint {
-            points: points + history,
-            images: 21 + 2 * history,
-            normal_products: exact,
-            ..Footprint::default()
-        }
-    }
-}
 
 /// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled, and `log2(k)/2` more: with
 /// half a factor each they suffice where `Lhat` does.
@@ -239,7 +111,7 @@ impl<'a> Certified<'a> {
         let mut oracles = Oracles::of(problem, start.x_set, start.y_set)?;
         let budget = settings.inner_budget;
         let y_solver = YSolver::new(&oracles, settings.inner_y, budget)?;
-        let exact = crate::solver::exact_x(&oracles, settings.inner_x)?;
+        let exact = exact_x(&oracles, settings.inner_x)?;
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,

@@ -9,6 +9,7 @@ use crate::linalg::{between, step_toward};
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, Imaged, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
+use crate::solver::inner::{INNER_BUDGET, check_budget, exact_x};
 use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
@@ -27,11 +28,7 @@ pub struct MpcgsSettings {
 
 impl Default for MpcgsSettings {
     fn default() -> Self {
-        MpcgsSettings {
-            inner_x: Inner::Slide,
-            inner_y: Inner::Slide,
-            inner_budget: super::certified::INNER_BUDGET,
-        }
+        MpcgsSettings { inner_x: Inner::Slide, inner_y: Inner::Slide, inner_budget: INNER_BUDGET }
     }
 }
 
@@ -82,7 +79,7 @@ impl MethodSettings for MpcgsSettings {
     }
 
     fn check(&self) -> Result<()> {
-        crate::solver::check_budget(self.inner_budget)
+        check_budget(self.inner_budget)
     }
 
     fn with_inner(self, inner: Inner) -> Option<Self> {
@@ -207,7 +204,7 @@ impl<'a> Mpcgs<'a> {
         let mut oracles = start.oracles(MpcgsSettings::ABOUT.needs)?;
         let constants = MpcgsConstants::new(start.problem, start.x_set)?;
         let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
-        let exact_x = crate::solver::exact_x(&oracles, settings.inner_x)?;
+        let exact_x = exact_x(&oracles, settings.inner_x)?;
         let (x, y) = start.points(&mut oracles)?;
         Ok(Mpcgs {
             y_solver,

@@ -10,8 +10,9 @@ use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, PointX, Population, Sampled};
 use crate::random::{Stream, Streams};
 use crate::run::{Algorithm, Fact, Step};
-use crate::solver::mpcgs::{INNER_BUDGET, MpcgsConstants};
-use crate::solver::{About, Incumbent, MethodSettings, Need, Start, check_budget};
+use crate::solver::inner::{INNER_BUDGET, check_budget};
+use crate::solver::mpcgs::MpcgsConstants;
+use crate::solver::{About, Incumbent, MethodSettings, Need, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
