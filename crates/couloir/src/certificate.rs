@@ -80,6 +80,12 @@ impl Bounds {
     /// Nothing is known.
     pub const NONE: Bounds = Bounds { schedule: f64::INFINITY, minorant: f64::INFINITY };
 
+    /// The sharper of the two.
+    #[must_use]
+    pub fn best(&self) -> f64 {
+        self.schedule.min(self.minorant)
+    }
+
     pub(crate) fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.number("schedule", &mut self.schedule)?;
         archive.number("minorant", &mut self.minorant)

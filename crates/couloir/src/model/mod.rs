@@ -13,7 +13,8 @@ pub mod uncertainty;
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
 pub use fit::{
-    DEFAULT_TOL, Fitted, RobustFit, Start, Warm, auto_tau, heaviest_feature, mean_row_norm,
+    DEFAULT_TOL, FitRecord, Fitted, RobustFit, Start, Warm, auto_tau, heaviest_feature,
+    mean_row_norm,
 };
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use measures::Measures;

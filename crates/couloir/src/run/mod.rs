@@ -4,12 +4,15 @@ mod checkpoint;
 mod clock;
 mod journal;
 mod memory;
+mod record;
 mod stop;
 
 pub use checkpoint::Checkpoints;
 pub use clock::{Clock, NoClock, WallClock};
 use journal::Journal;
 pub use memory::MemoryLimit;
+pub(crate) use record::number;
+pub use record::{RunRecord, TraceRecord};
 pub(crate) use stop::Stall;
 pub use stop::{Cancel, Status, StopRules};
 

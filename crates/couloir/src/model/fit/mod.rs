@@ -3,9 +3,11 @@
 mod data_scales;
 mod fitted;
 mod memory;
+mod record;
 
 pub use data_scales::{auto_tau, heaviest_feature, mean_row_norm};
 pub use fitted::Fitted;
+pub use record::FitRecord;
 
 use super::{RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_positive};
@@ -306,6 +308,7 @@ impl RobustFit {
     ) -> Result<Fitted> {
         self.check()?;
         let began = clock.seconds();
+        let is_warm = from.x.is_some() || from.y.is_some();
         let x_set = model.x_set()?;
         let mut solve = Solve::new(&model, &x_set, model.y_set())
             .method(self.method.clone().with_seed(self.seed))
@@ -325,7 +328,7 @@ impl RobustFit {
         drop(solve);
         let seconds = clock.seconds() - began;
         let singular_values = x_set.singular_values(&solution.x)?;
-        Ok(Fitted::new(self.clone(), model, solution, seconds, singular_values))
+        Ok(Fitted::new(self.clone(), model, solution, is_warm, seconds, singular_values))
     }
 
     fn rules(&self, model: &RobustMulticlass) -> StopRules {
