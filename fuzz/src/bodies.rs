@@ -38,7 +38,7 @@ pub fn text(bytes: &[u8]) {
 }
 
 /// bzip2 and gzip: the bytes as they are, from a file and from a stream, and the bytes packed, then damaged by their own
-/// last ones. The two ways to unpack bzip2 agree.
+/// last ones. A file and a stream give the same.
 pub fn compressed(bytes: &[u8]) {
     with_file(bytes, |path| {
         let by_path = read(path, &small());

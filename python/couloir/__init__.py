@@ -1,6 +1,7 @@
 """Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
 
 from ._classifier import RobustClassifier
+from ._couloir import __version__
 from ._cross_validation import RobustClassifierCV
 from ._plot import plot
 from ._report import report
@@ -18,6 +19,7 @@ __all__ = [
     "RobustClassifierCV",
     "Simplex",
     "Solution",
+    "__version__",
     "check_gradient",
     "plot",
     "report",

@@ -7,12 +7,12 @@ import warnings
 from typing import Any
 
 
-def keeping(
+def checkpoint_options(
     checkpoint: str | os.PathLike[str] | None,
     checkpoint_every: float,
     resume: str | os.PathLike[str] | None,
 ) -> dict[str, Any]:
-    """The file to keep, the seconds between two checkpoints and the file to go on from."""
+    """The file to write, the seconds between two checkpoints and the file to resume from."""
     if isinstance(checkpoint_every, (bool, str)) or not 0 <= checkpoint_every < float("inf"):
         raise ValueError(f"checkpoint_every must be zero or more seconds, got {checkpoint_every!r}")
     return {

@@ -19,7 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _couloir
-from ._checkpoints import keeping, warn_of
+from ._checkpoints import checkpoint_options, warn_of
+from ._records import certificate
 
 Floats = NDArray[np.float64]
 
@@ -159,8 +160,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Fits the weights to rows and their labels."""
         settings = self._settings(self.tau, self.lambda_n)
         before = self._last_fit() if self.warm_start else None
-        kept = keeping(self.checkpoint, self.checkpoint_every, self.resume)
-        self._fit(X, y, settings, before, kept)
+        checkpoints = checkpoint_options(self.checkpoint, self.checkpoint_every, self.resume)
+        self._fit(X, y, settings, before, checkpoints)
         return self
 
     def _fit(
@@ -169,7 +170,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         settings: dict[str, Any],
         before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
-        kept: dict[str, Any] | None = None,
+        checkpoints: dict[str, Any] | None = None,
     ) -> None:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
@@ -187,18 +188,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings,
             start,
             partial(_print_progress, units) if self.verbose else None,
-            kept,
+            checkpoints,
         )
+        entries = int(X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X))
+        self._record = {**answer["record"], "entries": entries}
+        self._more_settings = [("scale", str(self.scale))]
         self._keep(answer, classes, X.shape)
-        self._run = {
-            **{name: answer[name] for name in ("seconds", "threads", "robust_loss")},
-            **{name: settings[name] for name in ("objective", "lambda_n", "method", "tol", "seed")},
-            "tau_chosen": settings["tau"] is None,
-            "intercept": settings["fit_intercept"],
-            "start": "uniform" if start is None else "the last fit",
-            "entries": int(X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)),
-            "settings": [("scale", str(self.scale))],
-        }
         if answer["exception"] is not None:
             raise answer["exception"]
         warn_of(answer, stacklevel=3)
@@ -329,14 +324,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_ = weights
         self.intercept_ = bias if self.fit_intercept else np.zeros_like(bias)
         self.sample_weights_ = shape[0] * answer["y"]
-        self.certificate_ = answer["certificate"]
+        self.certificate_ = certificate(self._record)
         self.trace_ = answer["trace"]
-        self.tau_ = answer["tau"]
-        self.rank_ = answer["rank"]
+        self.tau_ = self._record["tau"]
+        self.rank_ = self._record["rank"]
         self.singular_values_ = answer["singular_values"]
-        self.n_iter_ = answer["iterations"]
-        if answer["exception"] is not None:
-            self.certificate_["status"] = "interrupted"
+        self.n_iter_ = self._record["iterations"]
 
     def _warn(self) -> None:
         c = self.certificate_

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "__version__",
     "auto_tau",
     "check_gradient",
     "fit_robust",
@@ -20,6 +21,8 @@ __all__ = [
 
 _Floats = NDArray[np.float64]
 
+__version__: str
+
 def fit_robust(
     x: Any,
     centre: _Floats,
@@ -29,7 +32,7 @@ def fit_robust(
     settings: dict[str, Any],
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
     progress: Callable[[int, float, float], None] | None = None,
-    keeping: dict[str, Any] | None = None,
+    checkpoints: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 def path_robust(
     folds: list[dict[str, Any]],
@@ -47,7 +50,7 @@ def solve(
     x0: _Floats | None = None,
     y0: _Floats | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-    keeping: dict[str, Any] | None = None,
+    checkpoints: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 def check_gradient(
     functions: dict[str, Any], x: _Floats, y: _Floats
@@ -55,10 +58,4 @@ def check_gradient(
 def methods() -> list[tuple[str, str, bool]]: ...
 def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
 def set_diameter(set: tuple[Any, ...]) -> float: ...
-def write_fit_page(
-    record: dict[str, Any],
-    names: list[str],
-    scores: _Floats,
-    labels: NDArray[np.uint32],
-    path: str,
-) -> None: ...
+def write_fit_page(record: str, details: dict[str, Any], path: str) -> None: ...

@@ -17,7 +17,7 @@ Trace = Mapping[str, NDArray[Any]]
 _AXES = {
     "iteration": ("iteration", "iterations"),
     "seconds": ("seconds", "seconds"),
-    "gradients": ("grad_x", "gradients in x"),
+    "gradients": ("grads", "gradients in x"),
 }
 
 

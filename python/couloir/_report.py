@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from typing import Any
@@ -49,32 +50,22 @@ def report(
             f"X and y must be the rows of the fit: it had {len(model.sample_weights_)} rows, "
             f"X has {len(scores)} and y {len(labels)}"
         )
-    certificate = model.certificate_
-    calls = certificate["ledger"]
-    record = {
-        **model._run,
-        "data": data,
-        "features": model.n_features_in_,
-        "tau": model.tau_,
-        "iterations": model.n_iter_,
-        "status": certificate["status"],
-        "lower": certificate["lower"],
-        "gap": certificate["gap"],
-        "grads": calls["method"]["grad_x"],
-        "certificate_grads": calls["certificate"]["grad_x"],
-        "lo_calls": sum(account[of] for account in calls.values() for of in ("lo_x", "lo_y")),
-        "rank": model.rank_,
-        "singular_values": model.singular_values_,
+    details = {
+        "names": [str(name) for name in model.classes_],
+        "scores": scores,
+        "labels": labels,
         "sample_weights": model.sample_weights_,
+        "singular_values": model.singular_values_,
         "trace": model.trace_,
+        "settings": model._more_settings,
         "versions": [
             ("Python", platform.python_version()),
             ("NumPy", np.__version__),
             ("scikit-learn", sklearn.__version__),
         ],
     }
-    names = [str(name) for name in model.classes_]
-    _couloir.write_fit_page(record, names, scores, labels, os.fspath(path))
+    record = json.dumps({**model._record, "data": data}, allow_nan=False)
+    _couloir.write_fit_page(record, details, os.fspath(path))
 
 
 def _places(y: ArrayLike, classes: Any) -> Any:

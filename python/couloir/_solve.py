@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _couloir
-from ._checkpoints import keeping, warn_of
+from ._checkpoints import checkpoint_options, warn_of
 from ._problem import ImagedProblem, SaddleProblem, flat, functions
+from ._records import certificate
 from ._sets import LinearSet, _CoreSet
 
 Floats = NDArray[np.float64]
@@ -116,16 +117,16 @@ def solve(
         "whole_trace": whole_trace,
     }
     asked = functions(problem, x_shape, y_shape, method)
-    kept = keeping(checkpoint, checkpoint_every, resume)
-    answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, kept)
-    certificate = answer["certificate"]
+    checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
+    answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
+    record = answer["record"]
     solution = Solution(
         x=answer["x"].reshape(x_shape),
         y=answer["y"].reshape(y_shape),
-        status=certificate["status"],
-        solved=certificate["solved"],
-        n_iter=answer["iterations"],
-        certificate=certificate,
+        status=record["status"],
+        solved=record["solved"],
+        n_iter=record["iterations"],
+        certificate=certificate(record),
         trace=answer["trace"],
     )
     if answer["exception"] is not None:
@@ -134,7 +135,7 @@ def solve(
     if not solution.solved and solution.status != "stopped by observer":
         message = (
             f"the solve ended with status '{solution.status}' after {solution.n_iter} iterations at a certified "
-            f"gap of {certificate['gap']:.3g}"
+            f"gap of {solution.certificate['gap']:.3g}"
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return solution

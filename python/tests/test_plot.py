@@ -45,7 +45,7 @@ def close_figures():
 
 
 @pytest.mark.parametrize(
-    ("against", "column"), [("iteration", "iteration"), ("seconds", "seconds"), ("gradients", "grad_x")]
+    ("against", "column"), [("iteration", "iteration"), ("seconds", "seconds"), ("gradients", "grads")]
 )
 def test_the_line_has_the_numbers_of_the_trace(model, against, column):
     ax = couloir.plot(model.trace_, against, bound=False)
@@ -80,7 +80,7 @@ def test_several_are_drawn_by_name_into_axes_of_ones_own(model, solution):
 
 
 def test_a_gap_of_zero_is_left_out():
-    trace = {"iteration": np.arange(3), "seconds": np.arange(3.0), "grad_x": np.arange(3)}
+    trace = {"iteration": np.arange(3), "seconds": np.arange(3.0), "grads": np.arange(3)}
     trace |= {"gap": np.array([1.0, 0.5, 0.0]), "bound": np.array([np.inf, 2.0, 1.0])}
     gap, bound = couloir.plot(trace).get_lines()
     np.testing.assert_array_equal(gap.get_xdata(), [0, 1])
@@ -101,7 +101,7 @@ def test_without_matplotlib_the_error_names_the_extra():
 import sys
 sys.modules["matplotlib"] = None
 import numpy as np, couloir
-trace = {name: np.ones(2) for name in ("iteration", "seconds", "grad_x", "gap", "bound")}
+trace = {name: np.ones(2) for name in ("iteration", "seconds", "grads", "gap", "bound")}
 try:
     couloir.plot(trace)
 except ImportError as error:

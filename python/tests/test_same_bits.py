@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
+from sklearn.exceptions import ConvergenceWarning
 
 from couloir import RobustClassifier
 
@@ -66,3 +68,32 @@ def test_rust_the_command_and_python_give_the_same_bits(command, rust_examples, 
     # so that equal bits say something: another seed, or where nothing is drawn another tolerance, gives others
     other = (8, 0.01) if method == "batched" else (7, 0.05)
     assert not np.array_equal(from_python(X, y, method, *other), rust)
+
+
+@pytest.mark.parametrize("method", ["certified", "spfw"])
+def test_the_command_and_python_have_the_same_record(command, tmp_path, method):
+    X, y = load_digits(return_X_y=True)
+    X = np.delete(X, np.flatnonzero(X.max(axis=0) == 0), axis=1)
+    data = tmp_path / "digits.libsvm"
+    dump_svmlight_file(X, y, str(data), zero_based=False)
+    settings = ["--method", method, "--max-iters", "20", "--intercept", "--json"]
+    run = subprocess.run([command, "fit", str(data), *settings], check=True, capture_output=True)
+    theirs = json.loads(run.stdout)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RobustClassifier(method=method, max_iter=20, scale=False).fit(X, y)
+    ours = model._record
+    assert list(ours) == list(theirs)
+    own = {"data", "seconds", "method_seconds"}
+    assert {k: v for k, v in ours.items() if k not in own} == {
+        k: v for k, v in theirs.items() if k not in own
+    }
+    certificate = model.certificate_
+    assert {k: v for k, v in certificate.items() if k != "bound"} == {
+        k: theirs[k] for k in certificate if k != "bound"
+    }
+    # JSON has no infinity, and spfw no bound
+    assert certificate["bound"] == (float("inf") if theirs["bound"] is None else theirs["bound"])
+    assert (theirs["bound"] is None) == (method == "spfw")
+    for name in ("grads", "lo_calls", "certificate_lo_calls"):
+        assert model.trace_[name][-1] == theirs[name]

@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout)]
 
 #[cfg(target_os = "linux")]
-#[path = "../src/pages.rs"]
-mod pages;
+#[path = "../src/allocator.rs"]
+mod allocator;
 
 use couloir::model::{RobustFit, Scaling};
 use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
@@ -18,7 +18,7 @@ use std::path::Path;
 /// As in the command.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static MEMORY: pages::Pages = pages::Pages;
+static MEMORY: allocator::LargeBlocks = allocator::LargeBlocks;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("name a LIBSVM file")?;

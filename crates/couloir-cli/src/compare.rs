@@ -26,7 +26,7 @@ use couloir_report::summary::summarise;
 use folder::Folder;
 use runs::Problem;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -149,8 +149,7 @@ fn radius(text: &str) -> Result<Radius, String> {
 }
 
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
-    let sets: Vec<DataSet> =
-        options.data.iter().map(|name| DataSet::find(name)).collect::<Result<_>>()?;
+    let sets: Vec<DataSet> = options.data.iter().map(|name| find(name)).collect::<Result<_>>()?;
     for (i, set) in sets.iter().enumerate() {
         set.check(&options.limits)?;
         if sets[..i].iter().any(|other| other.name == set.name) {
@@ -175,6 +174,13 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         show(&results, out)?;
         folder.list(out)
     })
+}
+
+fn find(name: &str) -> Result<DataSet> {
+    if name == "-" {
+        return Err(bad("-: a comparison does not read standard input; name a file"));
+    }
+    DataSet::find(Path::new(name))
 }
 
 /// The methods, each once.
@@ -244,7 +250,7 @@ fn compare(
             continue;
         }
         progress.doing(&format!("reading {}", set.name));
-        let data = set.load(&options.limits, |n, d, h, entries| {
+        let data = set.load(&options.limits, None, |n, d, h, entries| {
             let most =
                 methods.iter().map(|m| fit.clone().method(m.clone()).memory(n, d, h, entries));
             let what = format!("a comparison on {n} rows, {d} features and {h} classes");

@@ -31,24 +31,31 @@ enum From {
 }
 
 impl DataSet {
-    /// The data set of this name: `generated:news20`, `generated:2000x5000x8`, a name of the catalogue, a file.
-    pub fn find(text: &str) -> Result<Self> {
+    /// The data set that is called so: `generated:news20`, `generated:2000x5000x8`, `-` for standard input, a name of the
+    /// catalogue, a file.
+    pub fn find(data: &Path) -> Result<Self> {
+        let text = data.to_string_lossy();
         if let Some(shape) = text.strip_prefix(GENERATED) {
-            return Ok(DataSet { name: text.to_owned(), from: From::Made(made(text, shape)?) });
+            let from = From::Made(made(&text, shape)?);
+            return Ok(DataSet { name: text.into_owned(), from });
         }
-        let path = Path::new(text);
-        if path == Path::new("-") {
-            return Err(bad("-: a comparison does not read standard input; name a file"));
-        }
-        if !path.exists() && catalogue::find(text).is_none() {
-            let nearest =
-                nearest(text).map_or(String::new(), |name| format!("; nearest is {name}"));
+        // what cannot be looked at says why when it is opened
+        let is_missing = matches!(data.try_exists(), Ok(false));
+        if is_missing && data != Path::new("-") && catalogue::find(&text).is_none() {
             return Err(bad(format!(
-                "{text}: no such file, and no data set of that name{nearest}; `couloir data list` has the names"
+                "{text}: no such file, and no data set of that name{}; `couloir data list` has the names",
+                nearest(&text)
             )));
         }
-        let source = Source::find(path)?;
-        Ok(DataSet { name: short_name(path), from: From::Source(source) })
+        Ok(DataSet { name: short_name(data), from: From::Source(Source::find(data)?) })
+    }
+
+    /// How messages call it.
+    pub fn path(&self) -> &Path {
+        match &self.from {
+            From::Source(source) => source.name(),
+            From::Made(_) => Path::new(&self.name),
+        }
     }
 
     /// Fails if it is known already that there is not enough memory for it.
@@ -59,23 +66,29 @@ impl DataSet {
         }
     }
 
-    /// Reads or makes it, if what is to be done with `(n, d, h, entries)` fits into memory.
+    /// Reads or makes it, with so many classes where that is given, if what is to be done with `(n, d, h, entries)` fits
+    /// into memory.
     pub fn load(
         &self,
         limits: &Limits,
+        classes: Option<usize>,
         job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
     ) -> Result<Dataset> {
         self.check(limits)?;
-        match &self.from {
-            From::Source(source) => read_to_train(source, limits, None, job),
-            From::Made(text) => {
-                let data = text.generate()?;
-                let (what, bytes) =
-                    job(data.len(), data.features, data.classes.len(), data.nonzeros());
-                limits.memory.check(&format!("{}: {what}", self.name), bytes, "make less")?;
-                Ok(data)
-            }
+        let text = match &self.from {
+            From::Source(source) => return read_to_train(source, limits, classes, job),
+            From::Made(text) => text,
+        };
+        let data = text.generate()?;
+        let (name, made) = (&self.name, data.classes.len());
+        if let Some(declared) = classes.filter(|&declared| declared != made) {
+            return Err(bad(format!(
+                "{name}: has {made} classes, not {declared}; leave --classes out"
+            )));
         }
+        let (what, bytes) = job(data.len(), data.features, made, data.nonzeros());
+        limits.memory.check(&format!("{name}: {what}"), bytes, "make less")?;
+        Ok(data)
     }
 }
 
@@ -97,18 +110,15 @@ fn made(text: &str, shape: &str) -> Result<TextLike> {
             text_like.check().map_err(|error| bad(format!("{text}: {error}")))?;
             Ok(text_like)
         }
-        _ => {
-            let nearest =
-                nearest(text).map_or(String::new(), |name| format!("; nearest is {name}"));
-            Err(bad(format!(
-                "{text}: expected rows x features x classes, like {GENERATED}2000x5000x8, or a known shape{nearest}"
-            )))
-        }
+        _ => Err(bad(format!(
+            "{text}: expected rows x features x classes, like {GENERATED}2000x5000x8, or a known shape{}",
+            nearest(text)
+        ))),
     }
 }
 
-/// The known name that is most like this one, if any is.
-fn nearest(text: &str) -> Option<String> {
+/// The known name that is most like this one, for a message; nothing where none is like it.
+fn nearest(text: &str) -> String {
     const ALIKE: f64 = 0.75;
     let names = catalogue::CATALOGUE.iter().map(|entry| entry.name.to_owned());
     let shapes = SHAPES.iter().map(|shape| format!("{GENERATED}{}", shape.0));
@@ -117,7 +127,7 @@ fn nearest(text: &str) -> Option<String> {
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    scored.pop().map(|(_, name)| name)
+    scored.pop().map_or(String::new(), |(_, name)| format!("; nearest is {name}"))
 }
 
 #[cfg(test)]
@@ -125,17 +135,17 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        DataSet::find(text).err().expect("an error").to_string()
+        DataSet::find(Path::new(text)).err().expect("an error").to_string()
     }
 
     #[test]
     fn shapes_are_made_as_they_are_spelled() {
-        let set = DataSet::find("generated:60x40x3").expect("a set");
+        let set = DataSet::find(Path::new("generated:60x40x3")).expect("a set");
         let From::Made(text) = &set.from else { panic!("not made") };
         let data = text.generate().expect("data");
         assert_eq!((data.len(), data.features, data.classes.len()), (60, 40, 3));
         assert_eq!(set.name, "generated:60x40x3");
-        assert!(DataSet::find("generated:sector").is_ok());
+        assert!(DataSet::find(Path::new("generated:sector")).is_ok());
     }
 
     #[test]
@@ -143,7 +153,7 @@ mod tests {
         assert!(error("news20.scal").contains("nearest is news20.scale"));
         assert!(error("generated:sektor").contains("nearest is generated:sector"));
         assert!(!error("zzz").contains("nearest"), "{}", error("zzz"));
-        for text in ["generated:", "generated:1x2", "generated:axbxc", "generated:0x0x0", "-"] {
+        for text in ["generated:", "generated:1x2", "generated:axbxc", "generated:0x0x0"] {
             assert!(error(text).contains(text.trim_end_matches(':')), "{text}");
         }
     }

@@ -3,7 +3,7 @@
 use crate::failure::bad;
 use crate::files::on_threads;
 use crate::interrupt::{First, listen};
-use crate::report::write_trace;
+use crate::trace_file::write_trace;
 use crate::values::{positive, show, table, threads};
 use anyhow::{Context, Result};
 use couloir::Method;
@@ -198,8 +198,8 @@ fn compare_methods(runs: &[(&str, Fitted)], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{table}")?;
     writeln!(
         out,
-        "certified gap: how far from optimal the point returned can be at the most. SVRE projects, the\n\
-         others need not."
+        "LO calls: linear minimisations of the method, without those for certificates. certified gap: an\n\
+         upper bound on the distance from the optimal value. SVRE projects, the others need not."
     )?;
     Ok(())
 }

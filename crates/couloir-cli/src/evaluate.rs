@@ -1,7 +1,7 @@
 //! `couloir evaluate`: how good a model is on labelled rows.
 
 use crate::files::{Source, on_threads};
-use crate::trained::Inputs;
+use crate::model_and_data::ModelAndData;
 use crate::values::{show, table};
 use anyhow::{Context, Result};
 use couloir::model::{Classifier, Measures};
@@ -12,7 +12,7 @@ use std::io::Write;
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: ModelAndData,
     /// Print one JSON object in place of the tables
     #[arg(long)]
     json: bool,

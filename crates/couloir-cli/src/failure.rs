@@ -55,7 +55,7 @@ fn is_bad_input(cause: &(dyn std::error::Error + 'static)) -> bool {
         };
     }
     if let Some(error) = cause.downcast_ref() {
-        return !matches!(error, couloir::Error::Numerical { .. });
+        return !couloir::Error::is_numerical(error);
     }
     cause.is::<BadInput>()
 }
@@ -132,6 +132,9 @@ mod tests {
         assert!(!code(DataError::Io { file: "x".into(), kind: full, why: String::new() }.into()));
         assert!(code(couloir::Error::EmptySet { why: String::new() }.into()));
         assert!(!code(couloir::Error::Numerical { what: "x", why: String::new() }.into()));
+        let overflow =
+            couloir::Error::NotFinite { what: "grad_x".to_owned(), index: 0, value: f64::NAN };
+        assert!(!code(anyhow::Error::new(overflow).context("file")));
         assert!(!code(anyhow::anyhow!("x")));
     }
 }

@@ -1,25 +1,32 @@
 //! `couloir fit`: a robust classifier from a LIBSVM file, with a certificate.
 
+mod summary;
+
+use crate::checkpoints::{CheckpointOptions, FitObserver};
+use crate::data_sets::DataSet;
 use crate::failure::warn;
-use crate::files::{Source, check_distinct, check_output, on_threads};
-use crate::fit_page::fit_page;
+use crate::files::{check_distinct, check_output, on_threads};
 use crate::interrupt::{First, Interrupted, listen};
-use crate::keeping::{Keeping, Watch};
+use crate::missed_tolerance;
 use crate::progress::Progress;
-use crate::report::{Report, write_trace};
 use crate::settings::{Settings, names};
-use crate::values::{positive, show};
+use crate::trace_file::write_trace;
+use crate::values::positive;
 use anyhow::{Context, Result};
 use couloir::io::{remove_stale, write_atomically};
-use couloir::model::{Fitted, RobustFit};
-use couloir::run::{Cancel, Status, WallClock};
+use couloir::model::{FitRecord, Fitted, RobustFit};
+use couloir::run::{Cancel, Status, TracePoint, TraceRecord, WallClock};
+use couloir_report::fit_page::{FitDetails, fit_page};
+use couloir_report::page::{Page, Point};
 use std::io::Write;
 use std::path::PathBuf;
+use summary::print_summary;
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, or a data set that was fetched by name
+    /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, a data set that was fetched by name, or made-up text:
+    /// generated:news20, generated:rcv1, generated:sector, or generated:2000x5000x8 for rows x features x classes
     data: PathBuf,
 
     /// Write the model here (safetensors)
@@ -48,7 +55,7 @@ pub struct Options {
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
-    keeping: Keeping,
+    checkpoints: CheckpointOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -56,19 +63,20 @@ Examples:
   couloir data generate --rows 2000 --features 5000 --classes 8 -o text.svm
   couloir fit text.svm -o text.safetensors
   couloir fit news20.scale --tau 100 --tol 1e-3 --json --trace trace.jsonl
-  couloir fit news20.scale --tol 1e-4 --checkpoint news20.checkpoint   # ended by Ctrl-C, goes on with
+  couloir fit generated:2000x5000x8 --report fit.html
+  couloir fit news20.scale --tol 1e-4 --checkpoint news20.checkpoint   # stopped by Ctrl-C, continues with
   couloir fit news20.scale --tol 1e-4 --resume news20.checkpoint";
 
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
-    let plan = options.keeping.plan()?;
-    let source = Source::find(&options.data)?;
+    let plan = options.checkpoints.plan()?;
+    let data = DataSet::find(&options.data)?;
     let outputs = [
         ("--output", options.output.as_deref()),
         ("--trace", options.trace.as_deref()),
         ("--report", options.report.as_deref()),
-        ("the checkpoint", options.keeping.file()),
+        ("the checkpoint", options.checkpoints.file()),
     ];
-    let mut paths = vec![("the data", source.name())];
+    let mut paths = vec![("the data", data.path())];
     paths.extend(outputs.iter().filter_map(|(name, path)| Some((*name, (*path)?))));
     for (_, path) in &paths[1..] {
         check_output(path)?;
@@ -79,14 +87,14 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let fit = options.settings.fit(options.tau)?.checkpoints(plan).whole_trace(options.whole_trace);
     let fit = fit.cancel(Some(listen(First::Asks, written)));
     on_threads(options.settings.threads, || {
-        let (report, fitted) = fit_source(options, &fit, &source)?;
+        let (record, fitted) = fit_data(options, &fit, &data)?;
         if let Some(path) = &options.trace {
             write_trace(path, [&fitted]).with_context(|| format!("{}", path.display()))?;
         }
         if options.json {
-            writeln!(out, "{}", serde_json::to_string(&report)?)?;
+            writeln!(out, "{}", serde_json::to_string(&record)?)?;
         } else {
-            summarise(&report, out)?;
+            print_summary(&record, out)?;
         }
         match fitted.outcome().status {
             Status::Cancelled => Err(Interrupted::now(what_is_left(options))),
@@ -101,20 +109,19 @@ fn what_is_left(options: &Options) -> String {
         Some(_) => "the model is the best point so far, with its certificate",
         None => "the certificate is that of the best point so far",
     };
-    match options.keeping.file() {
+    match options.checkpoints.file() {
         Some(file) => format!("{model}; --resume {} goes on", file.display()),
         None => format!("{model}; with --checkpoint one could go on"),
     }
 }
 
-fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Report, Fitted)> {
-    let file = source.name();
+fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRecord, Fitted)> {
+    let file = data.path();
     let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
-    let mut data = options.settings.read(source, |n, d, h, entries| {
+    let mut data = options.settings.load(data, |n, d, h, entries| {
         (format!("a fit of {n} rows, {d} features and {h} classes"), fit.memory(n, d, h, entries))
     })?;
-    let (n, d, h) = (data.len(), data.features, data.classes.len());
-    let entries = data.nonzeros();
+    let (n, h, entries) = (data.len(), data.classes.len(), data.nonzeros());
     progress.doing("starting");
     let rows = data.take_matrix()?;
     let labels = std::mem::take(&mut data.labels);
@@ -122,72 +129,44 @@ fn fit_source(options: &Options, fit: &RobustFit, source: &Source) -> Result<(Re
         return Err(Interrupted::now("nothing was begun, and nothing written"));
     }
     let scale = fit.scaling.factor(n);
-    let mut watch = Watch { progress: &mut progress, scale };
+    let mut observer = FitObserver { progress: &mut progress, scale };
     let fitted =
-        fit.run(rows, labels, h, &WallClock::start(), &mut watch).map_err(|error| match error {
-            couloir::Error::Checkpoint { .. } => error.into(),
-            _ => anyhow::Error::new(error).context(format!("{}", file.display())),
-        })?;
-    if let Some(trouble) = &fitted.outcome().trouble {
-        warn(&format!("{}: {trouble}; the best certified point is kept", file.display()));
+        fit.run(rows, labels, h, &WallClock::start(), &mut observer).map_err(
+            |error| match error {
+                couloir::Error::Checkpoint { .. } => error.into(),
+                _ => anyhow::Error::new(error).context(format!("{}", file.display())),
+            },
+        )?;
+    drop(progress);
+    if let Some(warning) = missed_tolerance::warning(file, &fitted, options.checkpoints.file()) {
+        warn(&warning);
     }
     if let Some(path) = &options.output {
         fitted.classifier(names(&data))?.save(path)?;
     }
-    let report = Report::new(file, options.output.as_deref(), d, entries, &fitted);
+    let mut record = fitted.record(&file.display().to_string(), entries);
+    record.model = options.output.as_ref().map(|path| path.display().to_string());
     if let Some(path) = &options.report {
-        let page = fit_page(&report, &fitted, &names(&data))?.html();
+        let page = page(&record, &fitted, &names(&data))?.html();
         write_atomically(path, |out| out.write_all(page.as_bytes()))
             .with_context(|| format!("{}", path.display()))?;
     }
-    Ok((report, fitted))
+    Ok((record, fitted))
 }
 
-fn summarise(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let Report { n, d, classes, entries, .. } = report;
-    let chosen = if report.tau_chosen { " (chosen: sqrt(n h) / mean row norm)" } else { "" };
-    let intercept = if report.intercept { ", intercept" } else { "" };
-    let threads = if report.threads == 1 { "thread" } else { "threads" };
-    writeln!(
-        out,
-        "data      {}: {n} rows, {d} features, {classes} classes, {entries} entries",
-        report.data
-    )?;
-    writeln!(
-        out,
-        "problem   {}, tau {}{chosen}, lambda n {}{intercept}",
-        report.objective,
-        show(report.tau),
-        report.lambda_n
-    )?;
-    writeln!(
-        out,
-        "ended     {} after {} iterations of {}, {:.2} s on {} {threads}",
-        report.status, report.iterations, report.method, report.seconds, report.threads
-    )?;
-    writeln!(
-        out,
-        "loss      {} robust (the worst weights of the rows); no X in the ball has less than {}",
-        show(report.primal),
-        show(report.lower.max(0.0)),
-    )?;
-    writeln!(
-        out,
-        "gap       {} certified (X {}, y {}), asked for {}",
-        show(report.gap),
-        show(report.gap_x),
-        show(report.gap_y),
-        report.tol
-    )?;
-    writeln!(
-        out,
-        "work      {} gradients, {} for certificates, {} linear minimisations",
-        report.grads, report.certificate_grads, report.lo_calls
-    )?;
-    writeln!(out, "X         rank {}, nuclear norm {}", report.rank, show(report.nuclear_norm))?;
-    match &report.model {
-        Some(model) => writeln!(out, "model     {model}")?,
-        None => writeln!(out, "model     not kept; name a file with -o to keep it")?,
-    }
-    Ok(())
+/// The page of a fit to data with these names of classes.
+fn page(record: &FitRecord, fitted: &Fitted, names: &[String]) -> Result<Page> {
+    let (model, solution) = (fitted.model(), fitted.solution());
+    let n = model.len() as f64;
+    let point = |point: &TracePoint| Point::from(&TraceRecord::new(point, model.scale()));
+    let details = FitDetails {
+        names,
+        scores: &fitted.scores(),
+        labels: model.labels(),
+        row_weights: &solution.y.iter().map(|y| n * y).collect::<Vec<f64>>(),
+        singular_values: fitted.singular_values(),
+        trace: solution.outcome.trace.iter().map(point).collect(),
+        ..FitDetails::default()
+    };
+    Ok(fit_page(record, &details)?)
 }

@@ -1,5 +1,8 @@
 //! The `couloir` command: projection-free saddle-point optimisation from the shell.
 
+#[cfg(target_os = "linux")]
+mod allocator;
+mod checkpoints;
 mod compare;
 mod data;
 mod data_sets;
@@ -8,18 +11,15 @@ mod evaluate;
 mod failure;
 mod files;
 mod fit;
-mod fit_page;
 mod interrupt;
-mod keeping;
 mod memory;
-#[cfg(target_os = "linux")]
-mod pages;
+mod missed_tolerance;
+mod model_and_data;
 mod path;
 mod predict;
 mod progress;
-mod report;
 mod settings;
-mod trained;
+mod trace_file;
 mod values;
 
 use clap::{Parser, Subcommand};
@@ -42,8 +42,9 @@ enum Job {
     ///
     /// Finds weights X, a row for each class, that minimise the loss for the worst weights y of the rows:
     /// f(X, y) = s sum_i y_i l_i(X) - lambda/2 |n y - 1|^2 with the logistic loss l_i, the nuclear norm of X at most tau
-    /// and y a probability. It ends when a certified gap shows how far from optimal the result can be
-    /// at the most.
+    /// and y a probability. It ends when the certified gap, an upper bound on the distance from the optimal value, is at
+    /// most --tol. A fit that a limit stops before that keeps its best point, warns and ends with exit code 0; `solved` in
+    /// --json tells the two apart.
     #[command(arg_required_else_help = true)]
     Fit(Box<fit::Options>),
     /// Predict the label of every row of a LIBSVM file
@@ -92,7 +93,7 @@ enum Job {
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static MEMORY: pages::Pages = pages::Pages;
+static MEMORY: allocator::LargeBlocks = allocator::LargeBlocks;
 
 fn main() -> ExitCode {
     let job = match Command::try_parse() {

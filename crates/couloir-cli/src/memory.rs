@@ -8,8 +8,8 @@ use couloir::run::MemoryLimit;
 /// How much memory may be used.
 #[derive(clap::Args, Clone, Copy)]
 pub struct Memory {
-    /// Refuse what would take more memory than this, e.g. 2G, and end a fit or run that has come to take more, with its
-    /// best point [default: refuse what would take more than is free]
+    /// Refuse what would take more memory than this, e.g. 2G, and stop a fit that exceeds this limit, keeping its best
+    /// point [default: refuse what would take more than is free]
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
     max_memory: Option<u64>,
 }
@@ -61,7 +61,7 @@ impl Memory {
 /// Gives memory that is kept for later back to the system.
 fn release() {
     #[cfg(target_os = "linux")]
-    crate::pages::release();
+    crate::allocator::release();
 }
 
 /// What Linux says of the machine's memory, where one asks it. Where memory is rationed by a control group that counts too.

@@ -1,17 +1,19 @@
 //! `couloir path`: fits over a grid of radii, and the choice among them.
 
+use crate::data_sets::DataSet;
 use crate::evaluate::Scores;
-use crate::files::{Source, check_distinct, check_output, on_threads};
+use crate::failure::warn;
+use crate::files::{check_distinct, check_output, on_threads};
 use crate::interrupt::{First, Interrupted, listen};
+use crate::missed_tolerance;
 use crate::progress::Progress;
-use crate::report::Report;
 use crate::settings::{Settings, names};
 use crate::values::{positive, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use couloir::io::remove_stale;
 use couloir::model::{
-    Criterion, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
+    Criterion, FitRecord, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
     stratified_split,
 };
 use couloir::run::{Algorithm, Cancel, Flow, TracePoint, WallClock};
@@ -23,7 +25,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, or a data set that was fetched by name
+    /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, a data set that was fetched by name, or made-up text:
+    /// generated:news20, generated:rcv1, generated:sector, or generated:2000x5000x8 for rows x features x classes
     data: PathBuf,
 
     /// Fit all rows with the chosen radius and write the model here (safetensors)
@@ -117,7 +120,7 @@ struct Summary {
     chosen: usize,
     tau: f64,
     /// The fit to all rows, where a model was asked for.
-    fit: Option<Report>,
+    fit: Option<FitRecord>,
 }
 
 #[derive(Serialize)]
@@ -150,15 +153,15 @@ impl Step {
 
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let fit = options.settings.fit(options.tau)?;
-    let source = Source::find(&options.data)?;
+    let data = DataSet::find(&options.data)?;
     if let Some(path) = &options.output {
         check_output(path)?;
-        check_distinct(&[("the data", source.name()), ("--output", path)])?;
+        check_distinct(&[("the data", data.path()), ("--output", path)])?;
         remove_stale(path);
     }
     let fit = fit.cancel(Some(listen(First::Asks, options.output.iter().cloned().collect())));
     on_threads(options.settings.threads, || {
-        let summary = follow(options, &fit, &source)?;
+        let summary = follow(options, &fit, &data)?;
         if options.json {
             writeln!(out, "{}", serde_json::to_string(&summary)?)?;
         } else {
@@ -168,11 +171,11 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     })
 }
 
-fn follow(options: &Options, fit: &RobustFit, source: &Source) -> Result<Summary> {
-    let file = source.name();
+fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary> {
+    let file = data.path();
     let at = || format!("{}", file.display());
     let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
-    let mut data = options.settings.read(source, |n, d, h, entries| {
+    let mut data = options.settings.load(data, |n, d, h, entries| {
         let what = format!("a path over {n} rows, {d} features and {h} classes");
         // the rows themselves and those held back stay; the weights are copied to be measured
         let more = 32 * entries as u64 + (h as u64).saturating_mul(24 * d as u64);
@@ -209,6 +212,9 @@ fn follow(options: &Options, fit: &RobustFit, source: &Source) -> Result<Summary
         false => Ok(()),
     };
     cancelled()?;
+    if let Some(warning) = missed_tolerance::path_warning(file, &path.steps, fit.tol) {
+        warn(&warning);
+    }
     let refit = match &options.output {
         None => None,
         Some(output) => {
@@ -224,8 +230,13 @@ fn follow(options: &Options, fit: &RobustFit, source: &Source) -> Result<Summary
                 )
                 .with_context(at)?;
             cancelled()?;
+            if let Some(warning) = missed_tolerance::warning(file, &fitted, None) {
+                warn(&warning);
+            }
             fitted.classifier(labels.clone())?.save(output)?;
-            Some(Report::new(file, Some(output), d, entries, &fitted))
+            let mut record = fitted.record(&at(), entries);
+            record.model = Some(output.display().to_string());
+            Some(record)
         }
     };
     Ok(Summary {
@@ -299,8 +310,8 @@ fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()
                 out,
                 "model     {}: all {n} rows, gap {} after {} gradients, {:.2} s",
                 fit.model.as_deref().unwrap_or_default(),
-                show(fit.gap),
-                fit.grads,
+                show(fit.run.gap),
+                fit.run.grads,
                 fit.seconds
             )?;
         }

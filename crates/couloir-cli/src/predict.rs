@@ -2,7 +2,7 @@
 
 use crate::files::{Source, check_distinct, check_output, on_threads, write_result};
 use crate::interrupt::{First, listen};
-use crate::trained::Inputs;
+use crate::model_and_data::ModelAndData;
 use anyhow::{Context, Result};
 use couloir::io::remove_stale;
 use couloir::linalg::SparseMatrix;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: ModelAndData,
     /// Write to this file in place of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

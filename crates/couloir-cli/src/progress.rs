@@ -65,7 +65,7 @@ impl Progress {
     /// A point of a run, whose objective is over `scale`; seconds of a run are its own.
     pub fn at(&mut self, point: &TracePoint, scale: f64) {
         self.show(|| {
-            let bound = point.bounds.schedule.min(point.bounds.minorant) / scale;
+            let bound = point.bounds.best() / scale;
             let bound = if bound.is_finite() { show(bound) } else { "none".to_owned() };
             let rate = point.iteration as f64 / point.seconds.max(1e-9);
             format!(

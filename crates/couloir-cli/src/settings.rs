@@ -1,5 +1,6 @@
 //! What training takes, alone or along a path: the problem, the method, when to stop.
 
+use crate::data_sets::DataSet;
 use crate::failure::bad;
 use crate::files::{Limits, Source};
 use crate::values::{count, inner, method, positive, threads};
@@ -125,13 +126,13 @@ impl Settings {
         Ok(fit)
     }
 
-    /// Reads data to train on, as [`read_to_train`].
-    pub fn read(
+    /// Reads or makes data to train on, as [`DataSet::load`].
+    pub fn load(
         &self,
-        source: &Source,
+        data: &DataSet,
         job: impl FnOnce(usize, usize, usize, usize) -> (String, u64),
     ) -> Result<Dataset> {
-        read_to_train(source, &self.limits, self.classes, job)
+        data.load(&self.limits, self.classes, job)
     }
 }
 

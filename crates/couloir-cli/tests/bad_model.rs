@@ -32,8 +32,13 @@ fn model(header: &str, numbers: &[f64]) -> Vec<u8> {
 
 /// Runs a command that must fail as bad input does; gives the line.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
+    failed(folder, arguments, 2)
+}
+
+/// Runs a command that must fail with this exit code and write nothing; gives the line.
+fn failed(folder: &Path, arguments: &[&str], code: i32) -> String {
     let before = files(folder);
-    let done = couloir(folder).args(arguments).assert().code(2);
+    let done = couloir(folder).args(arguments).assert().code(code);
     let (out, err) = (text(&done.get_output().stdout), text(&done.get_output().stderr));
     assert!(err.starts_with("couloir: ") && err.lines().count() == 1, "{arguments:?}: {err}");
     assert!(out.is_empty(), "{arguments:?}: {out}");
@@ -173,7 +178,7 @@ fn scores_beyond_all_numbers_are_an_error_before_anything_is_written() {
     std::fs::write(folder.path().join("huge"), model(&header(), &[1e300; 6])).expect("a file");
     std::fs::write(folder.path().join("huge.svm"), "1 1:1\n2 2:1e300\n").expect("a file");
     for proba in [&[][..], &["--proba"]] {
-        let err = refused(folder.path(), &[&["predict", "huge", "huge.svm"], proba].concat());
+        let err = failed(folder.path(), &[&["predict", "huge", "huge.svm"], proba].concat(), 1);
         assert!(err.contains("huge.svm") && err.contains("inf"), "{err}");
     }
 }

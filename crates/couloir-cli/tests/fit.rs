@@ -42,10 +42,13 @@ fn the_report_has_every_field_and_they_fit_together() {
         assert!(get("gap") <= tol && get("gap") > 0.0);
         assert!((get("gap") - get("gap_x") - get("gap_y")).abs() <= 1e-15);
         assert!(get("value") <= get("primal"));
+        assert_eq!(report["solved"], true);
+        assert!((get("upper") - get("lower") - get("gap")).abs() <= 1e-12 * get("upper"));
         assert!(get("primal") - get("lower") <= get("gap") * (1.0 + 1e-9));
+        assert_eq!(report["confidence"], "exact");
         assert!(get("bound") >= 0.0);
         assert!(get("iterations") >= 1.0 && get("grads") >= get("iterations"));
-        assert!(get("certificate_grads") >= 1.0 && get("lo_calls") >= 1.0);
+        assert!(get("certificate_grads") >= 1.0 && get("certificate_lo_calls") >= 1.0);
         assert!((1.0..=4.0).contains(&get("rank")));
         assert!(get("nuclear_norm") <= get("tau") * (1.0 + 1e-9));
         assert!(get("seconds") >= get("method_seconds") && get("method_seconds") > 0.0);
@@ -54,6 +57,10 @@ fn the_report_has_every_field_and_they_fit_together() {
         let ledger = &report["ledger"];
         assert_eq!(ledger["method"]["grad_x"], report["grads"]);
         assert_eq!(ledger["certificate"]["grad_x"], report["certificate_grads"]);
+        for (account, name) in [("method", "lo_calls"), ("certificate", "certificate_lo_calls")] {
+            let lo = number(&ledger[account], "lo_x") + number(&ledger[account], "lo_y");
+            assert_eq!(lo, get(name), "{name}");
+        }
         assert!(report["model"].is_null());
     }
 }
@@ -110,9 +117,86 @@ fn budgets_end_a_run_and_say_so() {
         ("--max-memory 1M", "memory limit"),
     ] {
         let report = fit(folder.path(), &format!("text.svm --tol 1e-12 {budget}"));
-        assert_eq!(report["status"], status);
+        assert_eq!((&report["status"], &report["solved"]), (&status.into(), &false.into()));
         assert!(number(&report, "gap") > 1e-12);
     }
+}
+
+#[test]
+fn a_missed_tolerance_is_a_warning_with_what_was_reached_and_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    generate(folder.path(), "text.svm");
+    let warning = |arguments: &str| {
+        let done = couloir(folder.path()).args(arguments.split(' ')).assert().success();
+        text(&done.get_output().stderr)
+    };
+    let limited = warning("fit text.svm --quiet --tol 1e-9 --max-iters 2 --checkpoint state");
+    assert!(limited.starts_with("couloir: warning: text.svm: tolerance 1e-9 not reached: "));
+    for part in [
+        "iteration limit after 2 iterations, certified gap ",
+        "raise --max-iters",
+        "--resume state",
+    ] {
+        assert!(limited.contains(part), "{part}: {limited}");
+    }
+    assert_eq!(limited.lines().count(), 1, "{limited}");
+    let path = warning("path text.svm --quiet --tol 1e-9 --max-iters 2 --points 3 -o model");
+    assert!(path.contains("not reached for 3 of 3 radii: iteration limit"), "{path}");
+    assert_eq!(path.lines().count(), 2, "one for the path and one for the model: {path}");
+    assert_eq!(warning("fit text.svm --quiet"), "");
+}
+
+#[test]
+fn the_summary_has_the_lower_bound_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["fit", "generated:300x200x3", "--max-iters", "1", "--quiet"];
+    let report: Value = {
+        let done = couloir(folder.path()).args(arguments).arg("--json").assert().success();
+        serde_json::from_slice(&done.get_output().stdout).expect("JSON")
+    };
+    let (loss, lower) = (number(&report, "primal"), number(&report, "lower"));
+    assert!(lower < 0.0 && loss - lower <= number(&report, "gap"), "{report}");
+    let done = couloir(folder.path()).args(arguments).assert().success();
+    let summary = text(&done.get_output().stdout);
+    let line = format!("loss      {loss:.4} robust (under the worst row weights), lower bound ");
+    assert!(summary.contains(&line), "{line}: {summary}");
+    assert!(
+        summary.contains(&format!("lower bound -{}", &format!("{:.5}", -lower)[..4])),
+        "{summary}"
+    );
+}
+
+#[test]
+fn made_up_text_is_fitted_by_its_name_as_compare_makes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let by_name = fit(folder.path(), "generated:300x400x4");
+    assert_eq!(
+        (&by_name["data"], &by_name["status"]),
+        (&"generated:300x400x4".into(), &"solved".into())
+    );
+    assert_eq!([&by_name["n"], &by_name["d"], &by_name["classes"]], [300, 400, 4]);
+    let shape = ["--rows", "300", "--features", "400", "--classes", "4", "-o", "same.svm"];
+    couloir(folder.path()).args(["data", "generate"]).args(shape).assert().success();
+    let by_file = fit(folder.path(), "same.svm");
+    for field in ["entries", "primal", "gap", "iterations"] {
+        assert_eq!(by_name[field], by_file[field], "{field}");
+    }
+    let failed = couloir(folder.path())
+        .args(["fit", "generated:300x400x4", "--classes", "5"])
+        .assert()
+        .code(2);
+    assert!(text(&failed.get_output().stderr).contains("has 4 classes, not 5"));
+}
+
+#[test]
+fn numbers_that_overflow_before_the_first_certificate_end_with_code_1() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = "1 1:1e308 2:1e308\n2 1:-1e308 2:1e308\n";
+    std::fs::write(folder.path().join("huge.svm"), rows).expect("a file");
+    let failed =
+        couloir(folder.path()).args(["fit", "huge.svm", "--tau", "1e200"]).assert().code(1);
+    let message = text(&failed.get_output().stderr);
+    assert!(message.contains("every entry must be a finite number"), "{message}");
 }
 
 #[test]
@@ -201,13 +285,23 @@ fn the_trace_is_a_json_object_a_line_and_ends_where_the_report_does() {
         trace.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len() as f64, number(&report, "iterations") + 1.0);
     for pair in lines.windows(2) {
-        for field in ["iteration", "seconds", "grads", "lo_calls", "passes"] {
+        for field in ["iteration", "seconds", "grads", "lo_calls", "certificate_lo_calls", "passes"]
+        {
             assert!(number(&pair[0], field) <= number(&pair[1], field), "{field}");
         }
         assert!(number(&pair[1], "gap") <= number(&pair[0], "gap") * (1.0 + 1e-12));
     }
     let last = lines.last().expect("a last line");
-    for field in ["gap", "gap_x", "gap_y", "lower", "grads", "certificate_grads", "lo_calls"] {
+    for field in [
+        "gap",
+        "gap_x",
+        "gap_y",
+        "lower",
+        "grads",
+        "certificate_grads",
+        "lo_calls",
+        "certificate_lo_calls",
+    ] {
         assert_eq!(last[field], report[field], "{field}");
     }
     assert_eq!(files(folder.path()), ["text.svm", "trace.jsonl"]);

@@ -210,15 +210,20 @@ fn truncated_and_damaged_files_are_told_apart_and_never_read_as_shorter_ones() {
 }
 
 #[test]
-fn a_bad_line_before_the_break_is_what_is_reported() {
+fn of_a_bad_line_and_a_damaged_file_the_damage_is_reported() {
     let text = long_text().replacen("\n0 ", "\nzero ", 1);
-    let packed = bz2(text.as_bytes());
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("data");
-    std::fs::write(&path, &packed[..packed.len() - 3]).expect("writing");
-    let error = read(&path, &ReadOptions::default()).expect_err("bad");
-    let fault = LineFault::Label { text: "zero".into() };
-    assert_eq!(error, DataError::Line { file: path, line: 4, fault });
+    for packed in [bz2(text.as_bytes()), gz(text.as_bytes())] {
+        std::fs::write(&path, &packed).expect("writing");
+        let error = read(&path, &ReadOptions::default()).expect_err("a bad line");
+        let fault = LineFault::Label { text: "zero".into() };
+        assert_eq!(error, DataError::Line { file: path.clone(), line: 4, fault });
+        // text of a file that is damaged further on is not to be trusted
+        std::fs::write(&path, &packed[..packed.len() - 3]).expect("writing");
+        let error = read(&path, &ReadOptions::default()).expect_err("a bad line, and no end");
+        assert!(matches!(error, DataError::Truncated { .. }), "{error:?}");
+    }
 }
 
 #[test]

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::checkpoints::CheckpointOptions;
 use crate::failure::to_python;
-use crate::keeping::Keeping;
 use crate::records;
 use crate::rows::{Columns, compressed, dense};
 use crate::watch::{Watch, listening};
@@ -70,7 +70,7 @@ pub struct Start<'py>(
 ///
 /// `x` is a dense array or the tuple `(indptr, indices, data)`.
 #[pyfunction]
-#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, keeping=None))]
+#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, checkpoints=None))]
 #[expect(clippy::too_many_arguments, reason = "only `RobustClassifier` calls it, by name")]
 pub fn fit_robust<'py>(
     py: Python<'py>,
@@ -82,9 +82,9 @@ pub fn fit_robust<'py>(
     settings: Settings,
     start: Option<Start<'py>>,
     progress: Option<Py<PyAny>>,
-    keeping: Option<Keeping>,
+    checkpoints: Option<CheckpointOptions>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let plan = keeping.map_or_else(Checkpoints::default, |keeping| keeping.plan());
+    let plan = checkpoints.map_or_else(Checkpoints::default, |options| options.plan());
     let fit = settings.fit()?.checkpoints(plan);
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
@@ -96,13 +96,18 @@ pub fn fit_robust<'py>(
         let model = fit.model(rows, labels, classes)?;
         let warm = start.map_or_else(Warm::default, |start| start.inside(&model));
         let fitted = fit.run_on(model, warm, &clock, &mut watch.observer())?;
-        couloir::Result::Ok((fitted, clock.seconds(), rayon::current_num_threads()))
+        // the data's name and entries are Python's to give
+        let mut record = fitted.record("", 0);
+        record.seconds = clock.seconds();
+        couloir::Result::Ok((fitted, record))
     };
     let (fitted, exception) = listening(py, settings.threads, progress.as_ref(), &watch, work)?;
-    let (fitted, seconds, threads) = fitted.map_err(to_python)?;
+    let (fitted, mut record) = fitted.map_err(to_python)?;
+    if exception.is_some() {
+        record.run.status = "interrupted".to_owned();
+    }
     let answer = describe(py, fitted, &columns)?;
-    answer.set_item("seconds", seconds)?;
-    answer.set_item("threads", threads)?;
+    answer.set_item("record", records::dict(py, &record)?)?;
     answer.set_item("exception", exception)?;
     answer.set_item("checkpoint_error", watch.checkpoint_error())?;
     Ok(answer)
@@ -174,7 +179,7 @@ impl UserStart {
     }
 }
 
-/// What the fit gives, in the user's units. The large arrays are handed over, not copied.
+/// The arrays that the fit gives, in the user's units. The large arrays are handed over, not copied.
 fn describe<'py>(
     py: Python<'py>,
     fitted: Fitted,
@@ -189,17 +194,12 @@ fn describe<'py>(
             *bias -= *w * columns.centre[j];
         }
     }
-    let (outcome, scale) = (fitted.outcome(), fitted.model().scale());
     let answer = PyDict::new(py);
     answer.set_item("weights", PyArray1::from_vec(py, weights))?;
     answer.set_item("bias", PyArray1::from_vec(py, bias))?;
     answer.set_item("singular_values", PyArray1::from_slice(py, fitted.singular_values()))?;
-    answer.set_item("tau", fitted.tau())?;
-    answer.set_item("rank", fitted.rank())?;
-    answer.set_item("robust_loss", fitted.primal())?;
-    answer.set_item("iterations", outcome.iterations)?;
-    answer.set_item("certificate", records::of_run(py, outcome, scale)?)?;
-    answer.set_item("trace", records::trace(py, &outcome.trace, scale)?)?;
+    let trace = records::trace(py, &fitted.outcome().trace, fitted.model().scale())?;
+    answer.set_item("trace", trace)?;
     answer.set_item("y", PyArray1::from_vec(py, fitted.into_parts().1.y))?;
     Ok(answer)
 }

@@ -1,9 +1,9 @@
 //! The compiled half of the Python package `couloir`; `python/couloir` is the half that users see.
 
 mod callbacks;
+mod checkpoints;
 mod failure;
 mod fit;
-mod keeping;
 mod page;
 mod path;
 mod problem;
@@ -17,6 +17,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _couloir {
+    /// The version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::fit::fit_robust;
     #[pymodule_export]

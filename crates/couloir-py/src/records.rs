@@ -1,79 +1,45 @@
-//! Certificates, ledgers and traces as dicts of plain numbers and arrays.
+//! Records of runs and fits as dicts, and traces as dicts of arrays.
 
-use couloir::domain::Confidence;
-use couloir::oracles::{Counter, Ledger};
-use couloir::run::{Outcome, TracePoint};
-use couloir::{Bounds, Certificate};
+use couloir::run::{TracePoint, TraceRecord};
 use numpy::PyArray1;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Serialize;
 
-/// The certificate with all numbers of the objective over `scale`.
-pub fn certificate<'py>(
-    py: Python<'py>,
-    certificate: &Certificate,
-    bounds: &Bounds,
-    ledger: &Ledger,
-    scale: f64,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("gap", certificate.gap / scale)?;
-    dict.set_item("gap_x", certificate.gap_x / scale)?;
-    dict.set_item("gap_y", certificate.gap_y / scale)?;
-    dict.set_item("lower", certificate.lower / scale)?;
-    dict.set_item("upper", certificate.upper / scale)?;
-    dict.set_item("bound", bounds.schedule.min(bounds.minorant) / scale)?;
-    let (confidence, failure) = match certificate.confidence {
-        Confidence::Exact => ("exact", 0.0),
-        Confidence::Probabilistic { failure } => ("probabilistic", failure),
-        _ => ("as given", 0.0),
-    };
-    dict.set_item("confidence", confidence)?;
-    dict.set_item("failure_probability", failure)?;
-    let calls = PyDict::new(py);
-    for (name, counts) in [("method", &ledger.method), ("certificate", &ledger.certificate)] {
-        let of = PyDict::new(py);
-        for counter in Counter::ALL {
-            of.set_item(counter.name(), counts.get(counter))?;
-        }
-        calls.set_item(name, of)?;
-    }
-    dict.set_item("ledger", calls)?;
-    Ok(dict)
+/// The dict that Python reads from the record's JSON: what `--json` prints, to the same bits.
+pub fn dict<'py>(py: Python<'py>, record: &impl Serialize) -> PyResult<Bound<'py, PyDict>> {
+    let text = serde_json::to_string(record).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    Ok(py.import("json")?.call_method1("loads", (text,))?.cast_into()?)
 }
 
-/// The certificate of a whole run, with why it ended.
-pub fn of_run<'py>(py: Python<'py>, outcome: &Outcome, scale: f64) -> PyResult<Bound<'py, PyDict>> {
-    let dict = certificate(py, &outcome.certificate, &outcome.bounds, &outcome.ledger, scale)?;
-    dict.set_item("status", outcome.status.to_string())?;
-    dict.set_item("solved", outcome.status.is_solved())?;
-    Ok(dict)
-}
-
-/// The trace as a dict of arrays of one length.
+/// The trace as a dict of arrays of one length, by the names of [`TraceRecord`]; numbers of the objective are over `scale`.
 pub fn trace<'py>(
     py: Python<'py>,
     points: &[TracePoint],
     scale: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let records: Vec<TraceRecord> = points.iter().map(|p| TraceRecord::new(p, scale)).collect();
     let dict = PyDict::new(py);
-    let whole = |f: fn(&TracePoint) -> u64| PyArray1::from_iter(py, points.iter().map(f));
-    let real =
-        |f: fn(&TracePoint) -> f64| PyArray1::from_iter(py, points.iter().map(|p| f(p) / scale));
-    dict.set_item("iteration", whole(|p| p.iteration))?;
-    dict.set_item("seconds", PyArray1::from_iter(py, points.iter().map(|p| p.seconds)))?;
-    dict.set_item("gap", real(|p| p.certificate.gap))?;
-    dict.set_item("gap_x", real(|p| p.certificate.gap_x))?;
-    dict.set_item("gap_y", real(|p| p.certificate.gap_y))?;
-    dict.set_item("lower", real(|p| p.certificate.lower))?;
-    dict.set_item("upper", real(|p| p.certificate.upper))?;
-    dict.set_item("bound", real(|p| p.bounds.schedule.min(p.bounds.minorant)))?;
-    dict.set_item("grad_x", whole(|p| p.ledger.method.grad_x))?;
-    dict.set_item("component_grads", whole(|p| p.ledger.method.component_grads))?;
-    dict.set_item("lo", whole(|p| p.ledger.method.lo()))?;
-    dict.set_item(
-        "passes",
-        PyArray1::from_iter(py, points.iter().map(|p| p.ledger.method.passes)),
-    )?;
+    let whole = |name: &str, of: fn(&TraceRecord) -> u64| {
+        dict.set_item(name, PyArray1::from_iter(py, records.iter().map(of)))
+    };
+    let real = |name: &str, of: fn(&TraceRecord) -> f64| {
+        dict.set_item(name, PyArray1::from_iter(py, records.iter().map(of)))
+    };
+    whole("iteration", |r| r.iteration)?;
+    real("seconds", |r| r.seconds)?;
+    real("gap", |r| r.gap)?;
+    real("gap_x", |r| r.gap_x)?;
+    real("gap_y", |r| r.gap_y)?;
+    real("lower", |r| r.lower)?;
+    real("upper", |r| r.upper)?;
+    real("bound", |r| r.bound)?;
+    whole("grads", |r| r.grads)?;
+    whole("certificate_grads", |r| r.certificate_grads)?;
+    whole("component_grads", |r| r.component_grads)?;
+    whole("lo_calls", |r| r.lo_calls)?;
+    whole("certificate_lo_calls", |r| r.certificate_lo_calls)?;
+    real("passes", |r| r.passes)?;
     Ok(dict)
 }

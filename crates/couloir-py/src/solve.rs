@@ -1,7 +1,9 @@
 //! Solving saddle problems whose functions are Python's.
 
 use couloir::problem::check_gradient as check;
-use couloir::run::{Algorithm, Flow, Observer, StopRules, Trace, TracePoint, WallClock};
+use couloir::run::{
+    Algorithm, Flow, Observer, RunRecord, Status, StopRules, Trace, TracePoint, WallClock,
+};
 use couloir::{Method, Solve};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -9,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::callbacks::Callbacks;
+use crate::checkpoints::CheckpointOptions;
 use crate::failure::to_python;
-use crate::keeping::Keeping;
 use crate::problem::Functions;
 use crate::records;
 use crate::sets::Described;
@@ -85,7 +87,7 @@ impl Observer for Kept<'_> {
 /// Solves and returns a dict. Exceptions of the functions are raised as they are, but for `KeyboardInterrupt`: it is
 /// the entry "exception", beside the best pair up to there.
 #[pyfunction]
-#[pyo3(signature = (functions, x_set, y_set, rules, x0=None, y0=None, callback=None, keeping=None))]
+#[pyo3(signature = (functions, x_set, y_set, rules, x0=None, y0=None, callback=None, checkpoints=None))]
 #[expect(clippy::too_many_arguments, reason = "only `couloir.solve` calls it, by name")]
 pub fn solve<'py>(
     py: Python<'py>,
@@ -96,7 +98,7 @@ pub fn solve<'py>(
     x0: Option<PyReadonlyArray1<'py, f64>>,
     y0: Option<PyReadonlyArray1<'py, f64>>,
     callback: Option<Py<PyAny>>,
-    keeping: Option<Keeping>,
+    checkpoints: Option<CheckpointOptions>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let callbacks = Callbacks::default();
     let method = rules.method()?;
@@ -106,8 +108,8 @@ pub fn solve<'py>(
     let records = stop.trace_records;
     let mut run =
         Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop).clock(WallClock::start());
-    if let Some(keeping) = keeping {
-        run = run.checkpoints(keeping.plan());
+    if let Some(options) = checkpoints {
+        run = run.checkpoints(options.plan());
     }
     if let Some(x0) = x0 {
         run = run.start_x(x0.as_slice()?.to_vec());
@@ -134,14 +136,11 @@ pub fn solve<'py>(
             else {
                 return Err(error);
             };
-            let certificate =
-                records::certificate(py, &last.certificate, &last.bounds, &last.ledger, 1.0)?;
-            certificate.set_item("status", "interrupted")?;
-            certificate.set_item("solved", false)?;
+            let mut record = RunRecord::at(last, Status::StoppedByObserver, 1.0);
+            record.status = "interrupted".to_owned();
             answer.set_item("x", PyArray1::from_vec(py, kept.x))?;
             answer.set_item("y", PyArray1::from_vec(py, kept.y))?;
-            answer.set_item("iterations", last.iteration)?;
-            answer.set_item("certificate", certificate)?;
+            answer.set_item("record", records::dict(py, &record)?)?;
             answer.set_item("trace", records::trace(py, kept.trace.records(), 1.0)?)?;
             answer.set_item("exception", error)?;
         }
@@ -150,8 +149,7 @@ pub fn solve<'py>(
             let outcome = solution.outcome;
             answer.set_item("x", PyArray1::from_vec(py, solution.x))?;
             answer.set_item("y", PyArray1::from_vec(py, solution.y))?;
-            answer.set_item("iterations", outcome.iterations)?;
-            answer.set_item("certificate", records::of_run(py, &outcome, 1.0)?)?;
+            answer.set_item("record", records::dict(py, &RunRecord::new(&outcome, 1.0))?)?;
             answer.set_item("trace", records::trace(py, &outcome.trace, 1.0)?)?;
             answer.set_item("exception", py.None())?;
         }

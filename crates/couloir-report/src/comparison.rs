@@ -183,7 +183,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tests::results;
+    use crate::results::samples::results;
 
     #[test]
     fn the_table_has_three_rows_for_each_method_and_dashes_for_what_was_not_reached() {

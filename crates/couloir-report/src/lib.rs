@@ -7,8 +7,7 @@
 pub mod comparison;
 #[cfg(feature = "figures")]
 pub mod figure;
-pub mod fit;
-pub mod fit_record;
+pub mod fit_page;
 pub mod machine;
 pub mod numbers;
 pub mod page;

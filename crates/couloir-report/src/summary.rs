@@ -113,7 +113,7 @@ fn first_below(run: &Run, share: f64) -> Option<&Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::tests::{results, run};
+    use crate::results::samples::{results, run};
 
     #[test]
     fn costs_are_those_of_the_first_point_below_each_share() {

@@ -84,6 +84,12 @@ impl Bounds {
     /// Nothing is known.
     pub const NONE: Bounds = Bounds { schedule: f64::INFINITY, minorant: f64::INFINITY };
 
+    /// The sharper of the two.
+    #[must_use]
+    pub fn best(&self) -> f64 {
+        self.schedule.min(self.minorant)
+    }
+
     /// Saves or loads it, for the state of a solver.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::failure::warn;
 use crate::progress::Progress;
 use crate::values::show;
 use couloir::certificate::FwGap;
-use couloir::run::{Algorithm, Flow, Observer, TracePoint};
+use couloir::run::{Algorithm, Flow, Observer, TracePoint, TraceRecord};
 use couloir::state::Archive;
 use couloir::{Certificate, Error, Method, Result};
 use couloir_report::results::{Point, RunKey, finite};
@@ -97,21 +97,21 @@ impl Observer for Watch<'_> {
 }
 
 fn record(key: &RunKey, point: &TracePoint, gap: &Certificate) -> Point {
-    let ledger = &point.ledger;
+    let record = TraceRecord::new(point, 1.0);
     Point {
         run: key.clone(),
-        iteration: point.iteration,
-        seconds: point.seconds,
-        certified_gap: finite(point.certificate.gap),
+        iteration: record.iteration,
+        seconds: record.seconds,
+        certified_gap: finite(record.gap),
         gap: finite(gap.gap),
         gap_x: finite(gap.gap_x),
         gap_y: finite(gap.gap_y),
-        bound: finite(point.bounds.schedule.min(point.bounds.minorant)),
-        gradients: ledger.method.grad_x,
-        certificate_gradients: ledger.certificate.grad_x,
-        component_gradients: ledger.method.component_grads,
-        lo_calls: ledger.method.lo(),
-        passes: ledger.method.passes,
+        bound: finite(record.bound),
+        gradients: record.grads,
+        certificate_gradients: record.certificate_grads,
+        component_gradients: record.component_grads,
+        lo_calls: record.lo_calls,
+        passes: record.passes,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Reading: pieces in parallel, put together in order.
 
-use super::bunzip::Unpacker;
 use super::parse::{Rows, Rules};
-use super::source::{Batch, Piece, Source, packing};
+use super::source::{Batch, Source, packing};
 use crate::dataset::{Csr, Dataset, Label};
 use crate::error::{Compression, DataError, LineFault, Result};
 use rayon::prelude::*;
@@ -10,13 +9,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// More classes than anyone trains; a mistyped number must not eat the memory.
 const MAX_CLASSES: usize = 1 << 24;
-/// A block of bzip2 has 900 kB before runs are written out, and then up to 46 MB. Text that is worth training on has
-/// no such runs; a file with a block of more than this is read the plain way, a piece at a time.
-const MAX_BLOCK_TEXT: usize = 2 << 20;
 /// Bytes that a class takes while a file is read: its label, twice, and its places in tables.
 const CLASS_BYTES: u64 = 256;
 
@@ -109,20 +104,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Dataset> {
     }
     let (start, compression) = sniff(&mut file, path)?;
     let input = Box::new(io::Cursor::new(start).chain(file));
-    if compression == Compression::Bzip2 && metadata.is_file() {
-        let source = Source::new(input, compression, true);
-        match Collector::new(path, compression, options).run(source) {
-            // Blocks were not as expected. The plain decoder decides whether the file is good, and if not
-            // what is wrong with it.
-            Err(DataError::Truncated { .. } | DataError::Corrupt { .. }) => {}
-            other => return other,
-        }
-        let again = Box::new(File::open(path).map_err(io_error)?);
-        let source = Source::new(again, compression, false);
-        return Collector::new(path, compression, options).run(source);
-    }
-    let source = Source::new(input, compression, false);
-    Collector::new(path, compression, options).run(source)
+    Collector::new(path, compression, options).run(Source::new(input, compression))
 }
 
 /// Reads from anything, for example standard input; `name` is for messages.
@@ -137,7 +119,7 @@ pub fn read_from(
     let path = Path::new(name);
     let (start, compression) = sniff(&mut input, path)?;
     let input = Box::new(io::Cursor::new(start).chain(input));
-    Collector::new(path, compression, options).run(Source::new(input, compression, false))
+    Collector::new(path, compression, options).run(Source::new(input, compression))
 }
 
 /// The first bytes and what they tell.
@@ -166,21 +148,7 @@ struct Body {
 }
 
 impl Parsed {
-    /// Unpackers that no one needs are in `unpackers`.
-    fn new(piece: &Piece, rules: &Rules<'_>, unpackers: &Mutex<Vec<Unpacker>>) -> io::Result<Self> {
-        if !piece.packed {
-            return Ok(Parsed::from_text(&piece.bytes, rules));
-        }
-        let idle = || unpackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut unpacker = idle().pop().unwrap_or_else(Unpacker::new);
-        let parsed = unpacker
-            .unpack(&piece.bytes, MAX_BLOCK_TEXT)
-            .map(|text| Parsed::from_text(text, rules));
-        idle().push(unpacker);
-        parsed
-    }
-
-    fn from_text(text: &[u8], rules: &Rules<'_>) -> Self {
+    fn new(text: &[u8], rules: &Rules<'_>) -> Self {
         let size = text.len() as u64;
         let (Some(first), Some(last)) = (memchr::memchr(b'\n', text), memchr::memrchr(b'\n', text))
         else {
@@ -239,14 +207,13 @@ impl<'a> Collector<'a> {
     fn run(mut self, mut source: Source) -> Result<Dataset> {
         let threads = rayon::current_num_threads();
         let limit = (4 * threads).clamp(4, 128);
-        let unpackers = Mutex::new(Vec::new());
         let (mut batch, mut ahead) = (Batch::default(), Batch::default());
         // a short first batch: until it is there, no one has anything to parse
         batch.fill(&mut source, threads);
         loop {
             let rules = self.rules;
-            let parse = || -> Vec<io::Result<Parsed>> {
-                let one = |piece: &Piece| Parsed::new(piece, &rules, &unpackers);
+            let parse = || -> Vec<Parsed> {
+                let one = |piece: &Vec<u8>| Parsed::new(piece, &rules);
                 batch.pieces().par_iter().with_max_len(1).map(one).collect()
             };
             let more = batch.end.is_none();
@@ -256,7 +223,6 @@ impl<'a> Collector<'a> {
                 }
             });
             for piece in parsed {
-                let piece = piece.map_err(|error| self.source_error(&error))?;
                 if let Err(error) = self.add(piece) {
                     let ends = [batch.end.take(), ahead.end.take()];
                     return Err(self.blame(error, ends, &mut source));
@@ -279,8 +245,8 @@ impl<'a> Collector<'a> {
         source: &mut Source,
     ) -> DataError {
         let DataError::Line { fault, .. } = &error else { return error };
-        let checked = self.compression == Compression::Plain || matches!(source, Source::Blocks(_));
-        if checked || matches!(fault, LineFault::TooLong { .. }) {
+        let plain = self.compression == Compression::Plain;
+        if plain || matches!(fault, LineFault::TooLong { .. }) {
             return error;
         }
         let end = match ends.into_iter().flatten().next() {

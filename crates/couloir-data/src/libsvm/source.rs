@@ -1,73 +1,52 @@
 //! Where text comes from: pieces of a file, plain or packed.
 
-use super::bz2::Blocks;
 use crate::error::Compression;
 use std::io::{self, Read};
 
 /// Bytes of text per piece.
 const PIECE: usize = 512 << 10;
 
-/// A piece of the file, from wherever the last one ended.
-#[derive(Debug, Default)]
-pub(super) struct Piece {
-    pub bytes: Vec<u8>,
-    /// Whether the bytes are a bzip2 block, to be unpacked by whoever parses it.
-    pub packed: bool,
-}
-
-/// A file being read.
-pub(super) enum Source {
-    /// Text, and the error that ended it once the bytes before it are used.
-    Text(Box<dyn Read + Send>, Option<io::Error>),
-    Blocks(Box<Blocks<Box<dyn Read + Send>>>),
+/// The text of a file, and the error that ended it once the text before it is used.
+pub(super) struct Source {
+    text: Box<dyn Read + Send>,
+    pending: Option<io::Error>,
 }
 
 impl Source {
-    /// `apart`: cut bzip2 into blocks rather than unpack it here.
-    pub fn new(input: Box<dyn Read + Send>, compression: Compression, apart: bool) -> Self {
+    /// Decoders take the same memory whatever a file unpacks to (for bzip2 less than 4 MB): they hand text out as it is
+    /// asked for, so that a block of 900 kB that unpacks to 46 MB does no harm.
+    pub fn new(input: Box<dyn Read + Send>, compression: Compression) -> Self {
         let text: Box<dyn Read + Send> = match compression {
             Compression::Plain => input,
             Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
-            Compression::Bzip2 if apart => return Source::Blocks(Box::new(Blocks::new(input))),
             Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(input)),
         };
-        Source::Text(text, None)
+        Source { text, pending: None }
     }
 
-    /// The next piece; false if there is none.
-    fn next(&mut self, piece: &mut Piece) -> io::Result<bool> {
-        piece.bytes.clear();
-        match self {
-            Source::Text(input, pending) => {
-                if let Some(error) = pending.take() {
-                    return Err(error);
-                }
-                piece.packed = false;
-                piece.bytes.reserve_exact(PIECE);
-                match input.take(PIECE as u64).read_to_end(&mut piece.bytes) {
-                    Ok(length) => Ok(length > 0),
-                    // a decoder that failed may pretend to be at its end when asked again
-                    Err(error) if !piece.bytes.is_empty() => {
-                        *pending = Some(error);
-                        Ok(true)
-                    }
-                    Err(error) => Err(error),
-                }
+    /// Reads the next piece of text, from where the last one ended; false if there is none.
+    fn next(&mut self, piece: &mut Vec<u8>) -> io::Result<bool> {
+        piece.clear();
+        if let Some(error) = self.pending.take() {
+            return Err(error);
+        }
+        piece.reserve_exact(PIECE);
+        match (&mut self.text).take(PIECE as u64).read_to_end(piece) {
+            Ok(length) => Ok(length > 0),
+            // a decoder that failed may pretend to be at its end when asked again
+            Err(error) if !piece.is_empty() => {
+                self.pending = Some(error);
+                Ok(true)
             }
-            Source::Blocks(blocks) => {
-                piece.packed = true;
-                blocks.next(&mut piece.bytes)
-            }
+            Err(error) => Err(error),
         }
     }
 
-    /// Reads up to so many more bytes, only to see whether that goes well. Blocks need no such look: they
-    /// are checked before anyone sees their text.
+    /// Reads up to so many more bytes, only to see whether that goes well.
     pub fn drain(&mut self, limit: u64) -> io::Result<()> {
-        match self {
-            Source::Text(_, pending) if pending.is_some() => pending.take().map_or(Ok(()), Err),
-            Source::Text(input, _) => io::copy(&mut input.take(limit), &mut io::sink()).map(|_| ()),
-            Source::Blocks(_) => Ok(()),
+        match self.pending.take() {
+            Some(error) => Err(error),
+            None => io::copy(&mut (&mut self.text).take(limit), &mut io::sink()).map(|_| ()),
         }
     }
 }
@@ -75,7 +54,7 @@ impl Source {
 /// Several pieces, read together, and how reading ended if it did.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    pieces: Vec<Piece>,
+    pieces: Vec<Vec<u8>>,
     length: usize,
     pub end: Option<io::Result<()>>,
 }
@@ -86,7 +65,7 @@ impl Batch {
         (self.length, self.end) = (0, None);
         while self.length < limit {
             if self.length == self.pieces.len() {
-                self.pieces.push(Piece::default());
+                self.pieces.push(Vec::new());
             }
             match source.next(&mut self.pieces[self.length]) {
                 Ok(true) => self.length += 1,
@@ -102,7 +81,7 @@ impl Batch {
         }
     }
 
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[Vec<u8>] {
         &self.pieces[..self.length]
     }
 }

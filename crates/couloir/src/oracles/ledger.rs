@@ -2,10 +2,11 @@
 
 use crate::error::Result;
 use crate::state::Archive;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Counts of oracle calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OracleCounts {
     /// Values of `f` (and of its differences).
@@ -182,7 +183,7 @@ impl std::ops::Add for OracleCounts {
 }
 
 /// Oracle calls: the method's own, and apart from them those spent on certificates alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// What the method itself asked for, rejected trials included.
     pub method: OracleCounts,

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod journal;
 mod memory;
+mod record;
 mod stop;
 mod trace;
 
@@ -10,6 +11,8 @@ pub use crate::watch::{Cancel, Clock, NoClock, WallClock};
 pub use checkpoint::Checkpoints;
 use journal::Journal;
 pub use memory::MemoryLimit;
+pub(crate) use record::number;
+pub use record::{RunRecord, TraceRecord};
 pub(crate) use stop::Stall;
 pub use stop::{Status, StopRules};
 pub use trace::{TRACE_RECORDS, Trace, TracePoint};

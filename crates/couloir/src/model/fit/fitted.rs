@@ -30,6 +30,7 @@ pub struct Fitted {
     fit: RobustFit,
     model: RobustMulticlass,
     solution: Solution,
+    is_warm: bool,
     seconds: f64,
     value: f64,
     primal: f64,
@@ -41,15 +42,21 @@ impl Fitted {
         fit: RobustFit,
         model: RobustMulticlass,
         solution: Solution,
+        is_warm: bool,
         seconds: f64,
         singular_values: Vec<f64>,
     ) -> Self {
         let (value, primal) = values_at(&model, &solution);
-        Fitted { fit, model, solution, seconds, value, primal, singular_values }
+        Fitted { fit, model, solution, is_warm, seconds, value, primal, singular_values }
     }
 
     pub(super) fn set_seconds(&mut self, seconds: f64) {
         self.seconds = seconds;
+    }
+
+    /// Whether the fit started from a point that it was given.
+    pub(super) fn is_warm(&self) -> bool {
+        self.is_warm
     }
 
     /// The settings of the fit.
@@ -136,8 +143,7 @@ impl Fitted {
     /// What theory says of the last iterate, over `s`; infinite where it says nothing.
     #[must_use]
     pub fn bound(&self) -> f64 {
-        let bounds = self.outcome().bounds;
-        bounds.schedule.min(bounds.minorant) / self.model.scale()
+        self.outcome().bounds.best() / self.model.scale()
     }
 
     /// Full gradients in `X` (products with `A^T`) of the method itself, rejected trials included.
@@ -152,11 +158,16 @@ impl Fitted {
         self.outcome().ledger.certificate.grad_x
     }
 
-    /// Linear minimisations over both sets, those for certificates included.
+    /// Linear minimisations over both sets of the method itself.
     #[must_use]
     pub fn lo_calls(&self) -> u64 {
-        let ledger = &self.outcome().ledger;
-        ledger.method.lo() + ledger.certificate.lo()
+        self.outcome().ledger.method.lo()
+    }
+
+    /// Linear minimisations over both sets that were spent on certificates alone.
+    #[must_use]
+    pub fn certificate_lo_calls(&self) -> u64 {
+        self.outcome().ledger.certificate.lo()
     }
 
     /// The singular values of `X`, in falling order.

@@ -3,9 +3,11 @@
 mod data_scales;
 mod fitted;
 mod memory;
+mod record;
 
 pub use data_scales::{auto_tau, heaviest_feature};
 pub use fitted::Fitted;
+pub use record::FitRecord;
 
 use super::loss::LossChoice;
 use super::uncertainty::{RowData, UncertaintyChoice};
@@ -354,6 +356,7 @@ impl RobustFit {
     ) -> Result<Fitted> {
         self.check()?;
         let began = clock.seconds();
+        let is_warm = from.x.is_some() || from.y.is_some();
         let x_set = model.x_set()?;
         let mut solve = Solve::new(&model, &x_set, model.y_set())
             .method(self.method.with_seed(self.seed))
@@ -374,7 +377,7 @@ impl RobustFit {
         drop(solve);
         let seconds = clock.seconds() - began;
         let singular_values = x_set.singular_values(&solution.x)?;
-        Ok(Fitted::new(self.clone(), model, solution, seconds, singular_values))
+        Ok(Fitted::new(self.clone(), model, solution, is_warm, seconds, singular_values))
     }
 
     fn rules(&self, model: &RobustMulticlass) -> StopRules {

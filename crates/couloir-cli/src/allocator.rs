@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// The allocator of the command.
-pub struct Pages;
+pub struct LargeBlocks;
 
 /// The smallest of the large blocks.
 const LARGE: usize = 1 << 20;
@@ -174,7 +174,7 @@ fn base(block: *mut u8) -> usize {
 // SAFETY: large blocks lie in ranges of mappings that have `PAGE` bytes more than asked for, among the first of which they
 // begin on a cache line, and no range is in use twice; whether a block is large and how long its range is depend on its layout alone, so
 // that it is freed as it was made. All others are the system allocator's.
-unsafe impl GlobalAlloc for Pages {
+unsafe impl GlobalAlloc for LargeBlocks {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) { block(layout.size()).0 } else { unsafe { System.alloc(layout) } }
     }
@@ -255,11 +255,11 @@ mod tests {
         let mut layout = Layout::from_size_align(50, 8).expect("a layout");
         // SAFETY: layouts are those that the blocks were made with, and all bytes read were written or are zero.
         unsafe {
-            let mut block = Pages.alloc_zeroed(layout);
+            let mut block = LargeBlocks.alloc_zeroed(layout);
             let mut known = 50;
             (0..known).for_each(|i| *block.add(i) = (i % 251) as u8);
             for size in sizes {
-                block = Pages.realloc(block, layout, size);
+                block = LargeBlocks.realloc(block, layout, size);
                 assert!(!block.is_null());
                 layout = Layout::from_size_align(size, 8).expect("a layout");
                 known = known.min(size);
@@ -269,11 +269,11 @@ mod tests {
                 assert_eq!(is_large(layout), size >= LARGE);
                 assert!(size < LARGE || (block as usize).is_multiple_of(LINE));
             }
-            Pages.dealloc(block, layout);
+            LargeBlocks.dealloc(block, layout);
             let large = Layout::from_size_align(5 * LARGE, 8).expect("a layout");
-            let zeros = Pages.alloc_zeroed(large);
+            let zeros = LargeBlocks.alloc_zeroed(large);
             assert!((0..5 * LARGE).all(|i| *zeros.add(i) == 0));
-            Pages.dealloc(zeros, large);
+            LargeBlocks.dealloc(zeros, large);
         }
     }
 
@@ -319,13 +319,13 @@ mod tests {
             // the table is shared with other tests: enough rounds that some block is taken from it
             let mut again = 0;
             for _ in 0..100 {
-                let dirty = Pages.alloc(layout);
+                let dirty = LargeBlocks.alloc(layout);
                 dirty.write_bytes(7, layout.size());
-                Pages.dealloc(dirty, layout);
-                let zeros = Pages.alloc_zeroed(layout);
+                LargeBlocks.dealloc(dirty, layout);
+                let zeros = LargeBlocks.alloc_zeroed(layout);
                 assert!((0..layout.size()).all(|i| *zeros.add(i) == 0));
                 again += u32::from(base(zeros) == base(dirty));
-                Pages.dealloc(zeros, layout);
+                LargeBlocks.dealloc(zeros, layout);
             }
             assert!(again > 0);
         }
@@ -336,10 +336,10 @@ mod tests {
         let layout = Layout::from_size_align(400 * LARGE, 8).expect("a layout");
         // SAFETY: the layout is that which the block was made with.
         unsafe {
-            let block = Pages.alloc(layout);
+            let block = LargeBlocks.alloc(layout);
             block.write_bytes(7, layout.size());
             let with = resident();
-            Pages.dealloc(block, layout);
+            LargeBlocks.dealloc(block, layout);
             release();
             assert!(resident() + (300 << 20) < with, "{with}");
         }

@@ -11,7 +11,7 @@ use couloir_data::{DataError, Dataset, Label, LineFault};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub struct Inputs {
+pub struct ModelAndData {
     /// Model file, written by `couloir fit` or `couloir path`
     pub model: PathBuf,
     /// LIBSVM file (plain, .bz2 or .gz), `-` for standard input, or a data set that was fetched by name
@@ -26,7 +26,7 @@ pub struct Inputs {
     limits: Limits,
 }
 
-impl Inputs {
+impl ModelAndData {
     /// The model.
     pub fn load(&self) -> Result<Classifier> {
         // weights lie in memory twice when they are used

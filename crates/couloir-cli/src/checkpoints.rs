@@ -1,4 +1,4 @@
-//! Checkpoints of a fit: where, how often, and going on from one.
+//! Checkpoints of a fit: where, how often, and which one to resume from.
 
 use crate::failure::warn;
 use crate::files::check_output;
@@ -8,15 +8,15 @@ use couloir::run::{Algorithm, Checkpoints, Flow, Observer, TracePoint};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub struct Keeping {
-    /// Keep the state of the run here, to go on from with --resume
+pub struct CheckpointOptions {
+    /// Save the state of the run here, to continue from with --resume
     #[arg(long, value_name = "FILE", help_heading = "Checkpoints")]
     checkpoint: Option<PathBuf>,
     /// Seconds from one checkpoint to the next; one is written at the end in any case
     #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true, default_value_t = 60.0, help_heading = "Checkpoints")]
     checkpoint_every: f64,
-    /// Go on from a checkpoint of the same data and settings, with the same bits as if it had never stopped; --tol and the limits
-    /// may be others. Checkpoints go to the same file unless --checkpoint names another
+    /// Continue from a checkpoint of the same data and settings, with the same bits as if the run had never stopped; --tol and
+    /// the limits may differ. Checkpoints go to the same file unless --checkpoint names another
     #[arg(long, value_name = "FILE", help_heading = "Checkpoints")]
     resume: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-impl Keeping {
+impl CheckpointOptions {
     /// The file that is kept.
     pub fn file(&self) -> Option<&Path> {
         self.checkpoint.as_deref().or(self.resume.as_deref())
@@ -48,13 +48,13 @@ impl Keeping {
 }
 
 /// Shows how far a fit is, and warns of checkpoints that cannot be written.
-pub struct Watch<'a> {
+pub struct FitObserver<'a> {
     pub progress: &'a mut Progress,
     /// What the objective is divided by.
     pub scale: f64,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for FitObserver<'_> {
     fn observe(&mut self, point: &TracePoint, _: &dyn Algorithm) -> Flow {
         self.progress.at(point, self.scale);
         Flow::Continue

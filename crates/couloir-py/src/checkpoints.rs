@@ -4,17 +4,17 @@ use couloir::run::Checkpoints;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// The file to keep, seconds between two checkpoints, the file to go on from.
+/// The file to write, seconds between two checkpoints, the file to resume from.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Keeping {
+pub struct CheckpointOptions {
     checkpoint: Option<PathBuf>,
     checkpoint_every: f64,
     resume: Option<PathBuf>,
 }
 
-impl Keeping {
-    /// Checkpoints go to the file that is gone on from unless another is named.
+impl CheckpointOptions {
+    /// Checkpoints go to the file that is resumed from unless another is named.
     pub fn plan(&self) -> Checkpoints {
         let Some(file) = self.checkpoint.as_ref().or(self.resume.as_ref()) else {
             return Checkpoints::default();
