@@ -4,7 +4,7 @@ mod accurate_sum;
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
-mod rare;
+mod rare_columns;
 pub(crate) mod scratch;
 pub(crate) mod simd;
 mod softmax;

@@ -12,7 +12,7 @@
 //! from one tile of rows after the other ([`Tiled`]).
 
 use super::SparseMatrix;
-use super::rare::Rare;
+use super::rare_columns::RareColumns;
 use super::simd::{dispatch, fma, prefetch};
 use super::sparse::{Compressed, Lines};
 use crate::linalg::scratch::Pool;
@@ -61,7 +61,7 @@ pub struct ScoreOperator {
     /// Of the other columns.
     column_tasks: Vec<u32>,
     /// Formed when it is first used.
-    rare: OnceLock<Rare>,
+    rare: OnceLock<RareColumns>,
     scratch: Pool,
 }
 
@@ -145,7 +145,8 @@ impl ScoreOperator {
         }
         let (h, d, n) = (self.classes, self.matrix.columns(), self.matrix.rows());
         assert!(room.len() == h * d && w.len() == h * n && out.len() == h * n, "shapes of both");
-        let rare = self.rare.get_or_init(|| Rare::new(&self.matrix, self.frequent.columns()));
+        let rare =
+            self.rare.get_or_init(|| RareColumns::new(&self.matrix, self.frequent.columns()));
         self.adjoint_by_feature(w, &rare.column_tasks, &mut room[..rare.first * h]);
         let parts = [(rare.frequent(&self.matrix), &*room), (rare.product(), w)];
         products(&parts, &self.row_tasks, h, out);

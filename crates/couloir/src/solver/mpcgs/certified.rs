@@ -337,7 +337,7 @@ impl<'a> Certified<'a> {
     }
 
     /// Looks for a better point than `x_k` in the hull of the last ones, where that is due; returns its upper bound.
-    fn improve(&mut self, gamma: f64, upper: f64) -> Result<Option<f64>> {
+    fn search_hull(&mut self, gamma: f64, upper: f64) -> Result<Option<f64>> {
         let Certified { oracles, y_solver, space, trial_x, y_hat, hull_search, best, .. } = self;
         match hull_search {
             Some(search) if search.is_due() => {
@@ -353,7 +353,7 @@ impl<'a> Certified<'a> {
     /// Moves on to the accepted point, or to a better one in the hull of the last ones, and keeps the
     /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`.
     fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<f64> {
-        let better = self.improve(gamma, accepted.upper)?;
+        let better = self.search_hull(gamma, accepted.upper)?;
         // bounds of points before this one were not charged with what their images are found to be off by
         self.best.upper += self.space.take_trial(&mut self.oracles)?;
         let upper = better.unwrap_or(accepted.upper);

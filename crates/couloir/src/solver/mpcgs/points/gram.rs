@@ -15,7 +15,7 @@
 //! answer, and the caller goes on with vectors.
 
 use super::coordinates::Coordinates;
-use super::slope::{Gradient, Seen};
+use super::slope::{Gradient, ImageGradient};
 use super::{Attempt, GradientRoom, InnerGoal, Representation, Trial};
 use crate::domain::{Factor, Products};
 use crate::error::{Error, Result};
@@ -240,7 +240,7 @@ impl Representation for GramSpace {
     }
 
     fn gradient<'b>(&'b self, room: &'b GradientRoom) -> Gradient<'b> {
-        Gradient::Seen(Seen {
+        Gradient::InImage(ImageGradient {
             weights: &room.in_image,
             image: &self.image,
             lengths: self.lengths,

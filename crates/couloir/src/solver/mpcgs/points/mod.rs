@@ -224,7 +224,7 @@ impl PointSpace {
     pub fn find_structure(&mut self, oracles: &mut Oracles<'_>) {
         let columns = if self.inner.exact { GramSpace::columns(oracles) } else { None };
         let slope = || match columns {
-            Some(h) => Slope::seen(self.x.image.len(), h),
+            Some(h) => Slope::in_image(self.x.image.len(), h),
             None => Slope::vector(self.gradient.vector.len()),
         };
         self.bound = LowerBound::new(slope(), self.bound.y.len());

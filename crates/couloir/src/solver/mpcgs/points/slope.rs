@@ -13,13 +13,13 @@ pub(in crate::solver::mpcgs) enum Gradient<'a> {
     /// The vector itself.
     Vector(&'a [f64]),
     /// As it is seen in the image.
-    Seen(Seen<'a>),
+    InImage(ImageGradient<'a>),
 }
 
 /// `g = A^T weights`, with `A g` and `g^T g`: enough for all that is done with slopes, as the products with another
 /// slope `A^T u` are `u^T A g`.
 #[derive(Clone, Copy)]
-pub(in crate::solver::mpcgs) struct Seen<'a> {
+pub(in crate::solver::mpcgs) struct ImageGradient<'a> {
     pub weights: &'a [f64],
     pub image: &'a [f64],
     /// `|weights|` and `|image|`.
@@ -32,7 +32,7 @@ pub(in crate::solver::mpcgs) struct Seen<'a> {
 pub(in crate::solver::mpcgs) struct Slope {
     /// The slope itself, or the weights that it is the adjoint product of.
     numbers: Vec<f64>,
-    is_seen: bool,
+    is_in_image: bool,
     /// Its Gram matrix, where it is given by weights, with a bound of the error.
     gram: Vec<f64>,
     error: f64,
@@ -49,7 +49,7 @@ impl Slope {
     pub fn vector(dim: usize) -> Self {
         Slope {
             numbers: vec![0.0; dim],
-            is_seen: false,
+            is_in_image: false,
             gram: Vec::new(),
             error: 0.0,
             length: 0.0,
@@ -60,10 +60,10 @@ impl Slope {
     }
 
     /// Zero, by weights in an image of this length with rows of `h`.
-    pub fn seen(image_dim: usize, h: usize) -> Self {
+    pub fn in_image(image_dim: usize, h: usize) -> Self {
         let small = vec![0.0; h * h];
         Slope {
-            is_seen: true,
+            is_in_image: true,
             gram: small.clone(),
             cross: small.clone(),
             mixed: small,
@@ -73,7 +73,7 @@ impl Slope {
 
     /// Turns weights into the vector: one operator product.
     pub fn become_vector(&mut self, oracles: &mut Oracles<'_>) -> Result<()> {
-        if self.is_seen {
+        if self.is_in_image {
             let mut vector = Slope::vector(oracles.problem.dim_x());
             oracles.adjoint(&self.numbers, &mut vector.numbers)?;
             *self = vector;
@@ -83,7 +83,7 @@ impl Slope {
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.numbers("numbers", &mut self.numbers)?;
-        if self.is_seen {
+        if self.is_in_image {
             archive.numbers("gram", &mut self.gram)?;
             archive.number("error", &mut self.error)?;
             archive.number("length", &mut self.length)?;
@@ -102,7 +102,7 @@ impl Slope {
     pub fn set(&mut self, g: Gradient<'_>) {
         match g {
             Gradient::Vector(g) => self.numbers.copy_from_slice(g),
-            Gradient::Seen(g) => {
+            Gradient::InImage(g) => {
                 self.numbers.copy_from_slice(g.weights);
                 self.gram.copy_from_slice(g.gram.entries);
                 (self.error, self.length) = (g.gram.error, g.lengths[0]);
@@ -112,7 +112,7 @@ impl Slope {
 
     /// The least value of `<slope, .>` over X.
     pub fn support(&mut self, oracles: &mut Oracles<'_>) -> Result<LinearMin> {
-        if self.is_seen {
+        if self.is_in_image {
             oracles.support_by_gram(Products { entries: &self.gram, error: self.error })
         } else {
             oracles.support_x(&self.numbers, &mut self.scratch)
@@ -123,7 +123,7 @@ impl Slope {
     pub fn step(&mut self, oracles: &Oracles<'_>, weight: f64, g: Gradient<'_>) {
         match g {
             Gradient::Vector(g) => step_toward(weight, g, &mut self.numbers),
-            Gradient::Seen(g) => {
+            Gradient::InImage(g) => {
                 let cross_error = self.meet(oracles, g);
                 self.step_known(weight, g, cross_error);
             }
@@ -131,19 +131,19 @@ impl Slope {
     }
 
     /// The products with a gradient; returns a bound of their error.
-    fn meet(&mut self, oracles: &Oracles<'_>, g: Seen<'_>) -> f64 {
+    fn meet(&mut self, oracles: &Oracles<'_>, g: ImageGradient<'_>) -> f64 {
         let space = oracles.images();
         space.cross(g.images.short(), &self.numbers, g.image, &mut self.cross);
         g.images.rounding() * self.length * g.lengths[1]
     }
 
     /// The products of slope and gradient.
-    fn products<'b>(&'b self, g: Seen<'b>, cross_error: f64) -> [Products<'b>; 3] {
+    fn products<'b>(&'b self, g: ImageGradient<'b>, cross_error: f64) -> [Products<'b>; 3] {
         let own = Products { entries: &self.gram, error: self.error };
         [own, Products { entries: &self.cross, error: cross_error }, g.gram]
     }
 
-    fn step_known(&mut self, weight: f64, g: Seen<'_>, cross_error: f64) {
+    fn step_known(&mut self, weight: f64, g: ImageGradient<'_>, cross_error: f64) {
         let mut out = std::mem::take(&mut self.mixed);
         self.error = mixed(weight, self.products(g, cross_error), &mut out);
         self.mixed = std::mem::replace(&mut self.gram, out);
@@ -169,7 +169,7 @@ impl Slope {
                 }
                 Ok(mixture)
             }
-            Gradient::Seen(g) => {
+            Gradient::InImage(g) => {
                 let cross_error = self.meet(oracles, g);
                 let mixture = oracles.mix_by_gram(&goal, self.products(g, cross_error))?;
                 if mixture.weight > 0.0 {

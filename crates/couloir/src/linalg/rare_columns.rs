@@ -18,7 +18,7 @@ const FEW: usize = 3;
 
 /// The columns from `first` on are rare.
 #[derive(Debug)]
-pub(super) struct Rare {
+pub(super) struct RareColumns {
     pub(super) first: usize,
     /// Of the columns before those, after the ones that are tiled.
     pub(super) column_tasks: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct Rare {
     product: Compressed,
 }
 
-impl Rare {
+impl RareColumns {
     /// Looks for rare columns from `tiled` on.
     pub(super) fn new(matrix: &SparseMatrix, tiled: usize) -> Self {
         let (rows, columns) = (&matrix.rows, &matrix.columns);
@@ -41,7 +41,7 @@ impl Rare {
             |i: usize| rows.starts[i] + rows.line(i).0.partition_point(|&c| (c as usize) < first);
         let ends = (0..matrix.rows()).map(end).collect();
         let column_tasks = tasks(&columns.starts[..=first], tiled);
-        Rare { first, column_tasks, ends, product: product(matrix, first) }
+        RareColumns { first, column_tasks, ends, product: product(matrix, first) }
     }
 
     /// The rows without their entries in rare columns.
