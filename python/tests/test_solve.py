@@ -262,7 +262,7 @@ def test_a_long_trace_is_thinned_unless_all_of_it_is_wanted():
     def run(**settings):
         with pytest.warns(ConvergenceWarning):
             return couloir.solve(
-                Game((2,), (2,)), L2Ball(2), L2Ball(2), method="spfw", tol=1e-15, max_iter=17_000, **settings
+                Game((6,), (5,)), Simplex(6), Simplex(5), method="spfw", tol=1e-15, max_iter=17_000, **settings
             )
 
     thinned, whole = run(), run(whole_trace=True)
