@@ -12,7 +12,7 @@
 //! from one tile of rows after the other ([`Tiled`]).
 
 use super::SparseMatrix;
-use super::rare::Rare;
+use super::short_columns::ShortColumns;
 use super::simd::{dispatch, fma, prefetch};
 use super::sparse::{Compressed, Lines};
 use crate::linalg::scratch::Pool;
@@ -61,7 +61,7 @@ pub struct ScoreOperator {
     /// Of the other columns.
     column_tasks: Vec<u32>,
     /// Formed when it is first used.
-    rare: OnceLock<Rare>,
+    short_columns: OnceLock<ShortColumns>,
     scratch: Pool,
 }
 
@@ -75,7 +75,7 @@ impl ScoreOperator {
             row_tasks: tasks(row_starts, 0),
             column_tasks: tasks(column_starts, frequent.columns()),
             frequent,
-            rare: OnceLock::new(),
+            short_columns: OnceLock::new(),
             classes,
             layout,
             scratch: Pool::default(),
@@ -133,7 +133,7 @@ impl ScoreOperator {
         }
     }
 
-    /// `out = A (W^T A)^T`: both products for less, as rare features need not be gone through one by one. `room` has room for
+    /// `out = A (W^T A)^T`: both products for less, as features of few rows need not be gone through one by one. `room` has room for
     /// `h d` numbers.
     ///
     /// # Panics
@@ -145,9 +145,10 @@ impl ScoreOperator {
         }
         let (h, d, n) = (self.classes, self.matrix.columns(), self.matrix.rows());
         assert!(room.len() == h * d && w.len() == h * n && out.len() == h * n, "shapes of both");
-        let rare = self.rare.get_or_init(|| Rare::new(&self.matrix, self.frequent.columns()));
-        self.adjoint_by_feature(w, &rare.column_tasks, &mut room[..rare.first * h]);
-        let parts = [(rare.frequent(&self.matrix), &*room), (rare.product(), w)];
+        let short = (self.short_columns)
+            .get_or_init(|| ShortColumns::new(&self.matrix, self.frequent.columns()));
+        self.adjoint_by_feature(w, &short.column_tasks, &mut room[..short.first * h]);
+        let parts = [(short.without_short(&self.matrix), &*room), (short.product(), w)];
         products(&parts, &self.row_tasks, h, out);
     }
 
@@ -500,7 +501,7 @@ mod tests {
                 let (mut s, mut g) = (vec![f64::NAN; n * h], vec![f64::NAN; h * d]);
                 operator.scores(&x, &mut s);
                 operator.adjoint(&w, &mut g);
-                assert!(operator.rare.get().is_none(), "formed where nobody asked for it");
+                assert!(operator.short_columns.get().is_none(), "formed where nobody asked for it");
                 let close = |a: &[f64], b: &[f64]| {
                     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
                 };
@@ -522,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn both_products_in_one_with_all_few_or_no_rare_columns() {
+    fn both_products_in_one_with_all_few_or_no_short_columns() {
         let h = 5;
         let matrix = |columns: usize, rows: &[&[u32]]| {
             let starts = (0..=rows.len()).map(|i| rows[..i].iter().map(|r| r.len()).sum());
@@ -536,8 +537,8 @@ mod tests {
         assert!(last_frequent > 10 && last_frequent < 800, "{last_frequent}");
         let full: [&[u32]; 6] = [&[0, 1, 2, 3]; 6];
         let cases = [
-            (matrix(4, &full), 4, "none is rare"),
-            (matrix(4, &full[..3]), 0, "all are rare"),
+            (matrix(4, &full), 4, "none is short"),
+            (matrix(4, &full[..3]), 0, "all are short"),
             (matrix(7, &[&[0, 1, 4], &[0, 5], &[0, 4], &[], &[0, 4]]), 1, "one is not"),
             (matrix(4, &[&[0, 2, 2, 3], &[0, 2, 3, 3], &[0], &[0]]), 1, "columns come twice"),
             (matrix(4, &[&[3, 1], &[0, 2]]), 4, "rows are not in order"),
@@ -545,7 +546,7 @@ mod tests {
             (matrix(0, &[&[], &[]]), 0, "there are no columns"),
             (many, last_frequent, "many rows"),
         ];
-        for (a, first_rare, what) in cases {
+        for (a, first_short, what) in cases {
             let (n, d) = (a.rows(), a.columns());
             let w: Vec<f64> = (0..h * n).map(|i| (0.3 * i as f64).cos()).collect();
             let operator = ScoreOperator::new(a, h, Layout::FeatureMajor);
@@ -556,7 +557,7 @@ mod tests {
             operator.normal(&w, &mut g, &mut one);
             let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
             assert!(one.iter().zip(&two).all(close), "{what}");
-            assert_eq!(operator.rare.get().map(|r| r.first), Some(first_rare), "{what}");
+            assert_eq!(operator.short_columns.get().map(|r| r.first), Some(first_short), "{what}");
         }
     }
 

@@ -22,11 +22,11 @@ impl RobustFit {
         let sparse = entries * (if copied { 52 } else { 32 } + moved + tiled) + 16 * (n + d);
         // the products of columns of three entries or fewer, of nine each
         let exact = matches!(&self.method, Method::Certified(s) if s.inner_x != Inner::Slide);
-        let rare = if exact { 36 * entries.min(3 * d) + 16 * n } else { 0 };
+        let short_columns = if exact { 36 * entries.min(3 * d) + 16 * n } else { 0 };
         // Gram matrices of the smaller side, where it is small
         let side = h.min(d).min(512);
         let small = 8 * (24 * n + 8 * side * side + 8 * d);
-        let bytes = 8 * (points * h * d + images * n * h) + sparse + rare + small;
+        let bytes = 8 * (points * h * d + images * n * h) + sparse + short_columns + small;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 

@@ -4,7 +4,7 @@
 //! A A^T W = A_1 (A_1^T W) + K W,   K = A_2 A_2^T
 //! ```
 //!
-//! with the frequent columns in `A_1` and the rare ones in `A_2`. A column of `c` entries has `c^2` in `K`, where those of the
+//! with the long columns in `A_1` and the short ones in `A_2`. A column of `c` entries has `c^2` in `K`, where those of the
 //! diagonal fall together, against `2 c` in both products and a line of the dense matrix that is written, and read when it
 //! has left the caches. Text has mostly such columns: on news20 half of all have three entries or fewer, on rcv1 half of
 //! those that have any.
@@ -13,39 +13,39 @@ use super::SparseMatrix;
 use super::sparse::{Compressed, Lines};
 use super::sparse_dense::tasks;
 
-/// Entries that a rare column has at the most.
+/// The most entries of a short column.
 const FEW: usize = 3;
 
-/// The columns from `first` on are rare.
+/// The columns from `first` on are short.
 #[derive(Debug)]
-pub(super) struct Rare {
+pub(super) struct ShortColumns {
     pub(super) first: usize,
     /// Of the columns before those, after the ones that are tiled.
     pub(super) column_tasks: Vec<u32>,
-    /// Where the entries of each row that are in rare columns begin.
+    /// Where the entries of each row that are in short columns begin.
     ends: Vec<usize>,
     /// `K`, by rows.
     product: Compressed,
 }
 
-impl Rare {
-    /// Looks for rare columns from `tiled` on.
+impl ShortColumns {
+    /// Looks for short columns from `tiled` on.
     pub(super) fn new(matrix: &SparseMatrix, tiled: usize) -> Self {
         let (rows, columns) = (&matrix.rows, &matrix.columns);
         let is_sorted = (0..matrix.rows()).all(|i| rows.line(i).0.is_sorted());
-        let is_rare = |c: &usize| columns.line(*c).0.len() <= FEW;
+        let is_short = |c: &usize| columns.line(*c).0.len() <= FEW;
         let all = matrix.columns();
-        let count = if is_sorted { (tiled..all).rev().take_while(is_rare).count() } else { 0 };
+        let count = if is_sorted { (tiled..all).rev().take_while(is_short).count() } else { 0 };
         let first = all - count;
         let end =
             |i: usize| rows.starts[i] + rows.line(i).0.partition_point(|&c| (c as usize) < first);
         let ends = (0..matrix.rows()).map(end).collect();
         let column_tasks = tasks(&columns.starts[..=first], tiled);
-        Rare { first, column_tasks, ends, product: product(matrix, first) }
+        ShortColumns { first, column_tasks, ends, product: product(matrix, first) }
     }
 
-    /// The rows without their entries in rare columns.
-    pub(super) fn frequent<'a>(&'a self, matrix: &'a SparseMatrix) -> Lines<'a> {
+    /// The rows without their entries in short columns.
+    pub(super) fn without_short<'a>(&'a self, matrix: &'a SparseMatrix) -> Lines<'a> {
         Lines { ends: &self.ends, ..matrix.rows.lines() }
     }
 
