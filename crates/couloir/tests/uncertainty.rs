@@ -177,7 +177,8 @@ fn every_method_that_takes_groups_certifies_the_same_value() {
         solution.outcome.certificate
     };
     let best = run(Method::certified(), 1e-8);
-    for (method, gap) in [(Method::apg(), 1e-6), (Method::batched(), 1e-6), (Method::spfw(), 1e-1)] {
+    for (method, gap) in [(Method::apg(), 1e-6), (Method::batched(), 1e-6), (Method::spfw(), 1e-1)]
+    {
         let other = run(method, gap);
         assert!(other.lower <= best.upper + 1e-12 && best.lower <= other.upper + 1e-12);
     }
