@@ -110,8 +110,8 @@ fn what_is_left(options: &Options) -> String {
         None => "the certificate is that of the best point so far",
     };
     match options.checkpoints.file() {
-        Some(file) => format!("{model}; --resume {} goes on", file.display()),
-        None => format!("{model}; with --checkpoint one could go on"),
+        Some(file) => format!("{model}; --resume {} continues", file.display()),
+        None => format!("{model}; with --checkpoint a fit can be continued"),
     }
 }
 

@@ -57,6 +57,15 @@ fn help_tells_what_there_is() {
 }
 
 #[test]
+fn the_help_of_fit_says_what_the_intercept_is_and_how_a_limit_ends() {
+    let done = couloir().args(["fit", "--help"]).assert().success();
+    let out = text(&done.get_output().stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("as large as the heaviest feature (by root mean square)"), "{out}");
+    assert!(out.contains("warns and ends with exit code 0"), "{out}");
+    assert!(out.contains("generated:2000x5000x8"), "{out}");
+}
+
+#[test]
 fn bad_options_get_one_line_and_exit_code_2() {
     for argument in ["--time-budget=0", "--time-budget=-1", "--time-budget=NaN"] {
         let done = couloir().args(["demo", argument]).assert().code(2);

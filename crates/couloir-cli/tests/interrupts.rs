@@ -127,7 +127,7 @@ fn a_signal_ends_a_fit_with_all_that_it_has_and_it_goes_on_to_the_same_bits() {
         let (output, status) = end(child);
         assert_eq!(status.code(), Some(code), "{}", text(&output.stderr));
         let line = "couloir: interrupted; the model is the best point so far, with its certificate; \
-                    --resume state goes on\n";
+                    --resume state continues\n";
         assert_eq!(text(&output.stderr), line);
         assert_eq!(files(folder.path()), ["model", "state", "text.svm", "trace.jsonl"]);
         // the model has the certificate of the report, the trace ends with it
