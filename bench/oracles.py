@@ -122,8 +122,10 @@ def run_completion(goals, instances, folder, ours, quick):
     if own is None:
         return
     for gap in ("0.01", "0.001"):
-        mine, peer = best([own], gap, "seconds"), best(reports[:1], gap, "seconds")
-        goals.add(f"{instance.name}, gap {gap}", f"{mine} s, NumPy {peer} s", "faster", mine is not None and mine < peer)
+        mine, peer = (best([report], gap, "seconds") for report in (own, reports[0]))
+        faster = mine is not None and (peer is None or mine < peer)
+        figures = ["not reached" if t is None else f"{t:.1f} s" for t in (mine, peer)]
+        goals.add(f"{instance.name}, gap {gap}", f"{figures[0]}, NumPy {figures[1]}", "faster", faster)
     goals.add(f"{instance.name}, peak memory", f"{memory:.0f} MiB", "under 300 MiB", memory < 300)
     if not quick:
         large = instances.completion(20_000, 0, entries=4_000_000)
