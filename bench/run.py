@@ -8,6 +8,7 @@ import fit
 import growth
 import iteration
 import kernels
+import oracles
 import python
 import reading
 
@@ -19,6 +20,7 @@ PARTS = {
     "growth": ("Growth of the cost", growth),
     "python": ("The Python package", python),
     "checkpoint": ("Checkpoints", checkpoint),
+    "oracles": ("Sets known only by their oracles", oracles),
 }
 
 

@@ -1,0 +1,159 @@
+"""(vii) Sets that are known only by their oracles: oracle calls and seconds to certified gaps, beside peers.
+
+Each instance is written to a file. The peers (bench/peers/oracles) and, once it is there, our example `oracle_calls` read
+it and print one line of JSON per method:
+
+    {"method": "corrective", "upper": 11.65, "lower": 11.65,
+     "gaps": {"0.1": {"calls": 14, "gradients": 14, "seconds": 0.01}, ..., "1e-06": null}}
+
+A gap that was not reached is null. The method that is held against the peers is called `corrective`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from common import PEERS, ROOT, example_path, show
+
+FOLDER = PEERS / "oracles"
+SOURCE = ROOT / "crates" / "couloir" / "examples" / "oracle_calls.rs"
+OURS = "corrective"
+LIMIT = 60  # seconds that a peer may take for an instance
+
+
+def lines_of(command):
+    """What a program prints, a JSON object per line, and its peak memory in MiB."""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    answers = [json.loads(line) for line in process.stdout]
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"exit code {process.returncode}: {command}")
+    return answers, usage.ru_maxrss / 1024
+
+
+def build():
+    """Our program, if it is there."""
+    if not SOURCE.is_file():
+        print(f"!! SKIPPED: no {SOURCE.name}, so the peers run alone", flush=True)
+        return False
+    cargo = ["cargo", "build", "--release", "--locked", "-p", "couloir", "--example", "oracle_calls"]
+    subprocess.run(cargo, cwd=ROOT, check=True)
+    return True
+
+
+def solve(instance, instances, folder, ours, peers=True):
+    """The reports of all methods, and our peak memory."""
+    path = Path(folder) / "instance"
+    instances.write(instance, path)
+    reports, memory = [], None
+    if peers:
+        reports += lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT])[0]
+    if ours:
+        own, memory = lines_of([example_path("oracle_calls"), path])
+        reports += own
+    path.unlink()
+    return reports, memory
+
+
+def calls_and_seconds(report, gap):
+    at = report["gaps"].get(gap)
+    return f"{at['calls']} ({at['seconds']:.2f} s)" if at else "-"
+
+
+def rows_of(instance, reports):
+    gaps = reports[0]["gaps"]
+    return [[instance.name, r["method"], *(calls_and_seconds(r, gap) for gap in gaps)] for r in reports]
+
+
+def best(reports, gap, key):
+    """The least among those who reached the gap."""
+    return min((r["gaps"][gap][key] for r in reports if r["gaps"].get(gap)), default=None)
+
+
+class Bars:
+    """The worst case of a family of instances against its peers."""
+
+    def __init__(self, goals):
+        self.goals, self.worst, self.slowest = goals, {}, {}
+
+    def add(self, instance, reports):
+        family = instance.name.split(" seed")[0]
+        own = [r for r in reports if r["method"] == OURS]
+        others = [r for r in reports if "(" in r["method"]]
+        if not own:
+            return
+        for gap in own[0]["gaps"]:
+            peer = best(others, gap, "calls")
+            if peer is None:
+                continue
+            reached = own[0]["gaps"][gap]
+            calls = reached["calls"] if reached else float("inf")
+            measured = ((calls - 5) / peer, f"{calls} calls, peer {peer}, gap {gap}")
+            self.worst[family] = max(self.worst.get(family, measured), measured)
+            quick = [r for r in reports if "NumPy" in r["method"] or r["method"] == "spfw"]
+            fastest = best(quick, gap, "seconds")
+            if fastest is not None:
+                seconds = reached["seconds"] if reached else float("inf")
+                measured = (seconds / fastest, f"{seconds:.3f} s, NumPy or SPFW {fastest:.3f} s, gap {gap}")
+                self.slowest[family] = max(self.slowest.get(family, measured), measured)
+
+    def add_value(self, instance, reports, value):
+        """Holds our bracket of a game against its value from a linear program over all pure strategies."""
+        for report in (r for r in reports if r["method"] == OURS):
+            away = max(abs(report["upper"] - value), abs(report["lower"] - value))
+            self.goals.add(f"{instance.name}, value {value:.7f}", f"off by {away:.1e}", "at most 1e-6", away <= 1e-6)
+
+    def report(self):
+        for family, (ratio, text) in self.worst.items():
+            self.goals.add(f"oracle calls, {family}", text, "at most 1.5 times the better peer plus 5", ratio <= 1.5)
+        for family, (ratio, text) in self.slowest.items():
+            self.goals.add(f"seconds, {family}", text, "at most NumPy's and SPFW's", ratio <= 1)
+
+
+def run_completion(goals, instances, folder, ours, quick):
+    instance = instances.completion(500 if quick else 2000, 0)
+    reports, memory = solve(instance, instances, folder, ours)
+    show(["", "method", *(f"calls to {gap}" for gap in reports[0]["gaps"])], rows_of(instance, reports))
+    own = next((r for r in reports if r["method"] == OURS), None)
+    if own is None:
+        return
+    for gap in ("0.01", "0.001"):
+        mine, peer = (best([report], gap, "seconds") for report in (own, reports[0]))
+        faster = mine is not None and (peer is None or mine < peer)
+        figures = ["not reached" if t is None else f"{t:.1f} s" for t in (mine, peer)]
+        goals.add(f"{instance.name}, gap {gap}", f"{figures[0]}, NumPy {figures[1]}", "faster", faster)
+    goals.add(f"{instance.name}, peak memory", f"{memory:.0f} MiB", "under 300 MiB", memory < 300)
+    if not quick:
+        large = instances.completion(20_000, 0, entries=4_000_000)
+        reports, memory = solve(large, instances, folder, ours, peers=False)
+        own = next(r for r in reports if r["method"] == OURS)
+        at = own["gaps"]["0.01"]
+        figure = f"{at['seconds']:.0f} s, {at['calls']} calls, {memory:.0f} MiB" if at else f"not reached, {memory:.0f} MiB"
+        goals.add(f"{large.name} to 1e-2", figure, "under 2 GiB", bool(at) and memory < 2048)
+
+
+def run(goals, quick):
+    sys.path.insert(0, str(FOLDER))
+    import instances  # after the path is set
+    import pure_strategies
+
+    ours, bars = build(), Bars(goals)
+    with tempfile.TemporaryDirectory() as folder:
+        for several in (instances.one_block, instances.games):
+            rows = []
+            for seed in [0] if quick else [0, 1, 2]:
+                for instance in several(seed):
+                    reports, _ = solve(instance, instances, folder, ours)
+                    rows += rows_of(instance, reports)
+                    bars.add(instance, reports)
+                    if "blotto" in instance.name:
+                        bars.add_value(instance, reports, pure_strategies.blotto_value(instance))
+                    print(f"... {instance.name}", file=sys.stderr, flush=True)
+            show(["", "method", "calls to 0.1", "to 0.01", "to 1e-4", "to 1e-6"], rows)
+            print()
+        bars.report()
+        run_completion(goals, instances, folder, ours, quick)
