@@ -1,0 +1,15 @@
+//! Checks couloir's certificates against the truth, in exact arithmetic.
+//!
+//! A certificate says of a pair of points, down to the last bit, that `max_y' f(x, y') <= upper` and
+//! `min_x' f(x', y) >= lower`. This crate draws problems for which both numbers can be computed without the library
+//! and without rounding, solves them with every method, and compares.
+//!
+//! * [`exact`]: rational numbers;
+//! * [`sets`]: sets for which the maximum of a separable quadratic is known, and exact membership;
+//! * [`quadratic`]: quadratic-bilinear functions.
+//!
+//! It uses nothing of couloir but what users have.
+
+pub mod exact;
+pub mod quadratic;
+pub mod sets;
