@@ -10,6 +10,9 @@
 //!
 //! It uses nothing of couloir but what users have.
 
+pub mod draw;
 pub mod exact;
+pub mod judge;
 pub mod quadratic;
 pub mod sets;
+pub mod table;

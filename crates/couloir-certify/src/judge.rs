@@ -1,0 +1,318 @@
+//! Solves a problem and compares what the certificate claims with the truth at the bits that were returned.
+
+use crate::draw::{Draw, Form, Problem, draw_problem};
+use crate::exact::{Enclosure, Exact, exact, max, rounded};
+use couloir::problem::{Population, QuadraticSum, SaddleProblem};
+use couloir::run::StopRules;
+use couloir::{Certificate, Inner, Method, Solution, Solve};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Units of the last place by which a returned point may miss a set that rounding cannot hit (boxes are met exactly).
+pub const ULPS: f64 = 4.0;
+
+/// The names of all methods, as users type them: what the message for a name that does not exist lists.
+#[must_use]
+pub fn method_names() -> Vec<String> {
+    let refusal = "?".parse::<Method>().map_err(|error| error.to_string());
+    let text = refusal.err().unwrap_or_default();
+    let (_, list) = text.rsplit_once("there are ").unwrap_or_default();
+    list.split(", ").map(|name| name.trim_end_matches('.').to_owned()).collect()
+}
+
+/// What the exact arithmetic says of a pair.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// `max_y' f(x, y')`.
+    pub worst: Enclosure,
+    /// `min_x' f(x', y)`.
+    pub least: Enclosure,
+}
+
+impl Truth {
+    /// The primal-dual gap: it is at least this.
+    #[must_use]
+    pub fn gap(&self) -> Exact {
+        &self.worst.low - &self.least.high
+    }
+}
+
+/// The true bounds of a pair of a quadratic problem.
+#[must_use]
+pub fn truth(problem: &Problem, x: &[f64], y: &[f64]) -> Truth {
+    Truth {
+        worst: problem.y.maximum(&problem.f.in_y(x)),
+        least: problem.x.maximum(&problem.f.against_x(y)).negated(),
+    }
+}
+
+/// By how much the numbers of a certificate are on the wrong side of the truth: 0 where they are right.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Short {
+    /// The gap is below the true one by this.
+    pub gap: f64,
+    /// The upper bound is below `max_y' f(x, y')` by this.
+    pub upper: f64,
+    /// The lower bound is above `min_x' f(x', y)` by this.
+    pub lower: f64,
+    /// A bound of the game's value that the trace reports is on the wrong side of it by this.
+    pub trace: f64,
+}
+
+impl Short {
+    /// The largest one.
+    #[must_use]
+    pub fn worst(&self) -> f64 {
+        self.gap.max(self.upper).max(self.lower).max(self.trace)
+    }
+}
+
+/// Compares a certificate with the truth. A number that is not finite claims nothing, unless it is a NaN or
+/// infinitely good.
+#[must_use]
+pub fn compare(claim: &Certificate, truth: &Truth) -> Short {
+    let past = |is: &Exact, claimed: f64, upper: bool| {
+        let (nothing, all) = if upper {
+            (f64::INFINITY, f64::NEG_INFINITY)
+        } else {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        };
+        if claimed == nothing {
+            return 0.0;
+        }
+        if claimed.is_nan() || claimed == all {
+            return f64::INFINITY;
+        }
+        let over = if upper { is - exact(claimed) } else { exact(claimed) - is };
+        let amount = rounded(&max(over.clone(), Exact::ZERO));
+        // what is too small for an f64 is wrong all the same
+        if over > Exact::ZERO { amount.max(f64::MIN_POSITIVE) } else { 0.0 }
+    };
+    Short {
+        gap: past(&truth.gap(), claim.gap, true),
+        upper: past(&truth.worst.low, claim.upper, true),
+        lower: past(&truth.least.high, claim.lower, false),
+        trace: 0.0,
+    }
+}
+
+/// The same for a whole solution: also the bounds of the game's value that its trace reports, for other pairs, must
+/// agree with the pair that was returned.
+#[must_use]
+pub fn compare_all(solution: &Solution, truth: &Truth) -> Short {
+    let mut short = compare(&solution.outcome.certificate, truth);
+    for point in &solution.outcome.trace {
+        let (upper, lower) = (point.certificate.upper, point.certificate.lower);
+        // lower <= value of the game <= max_y' f(x, y'), and so from below
+        for over in [(lower, &truth.worst.high, 1.0), (upper, &truth.least.low, -1.0)] {
+            let (claimed, is, sign) = over;
+            if claimed.is_finite() {
+                let over = (exact(claimed) - is) * exact(sign);
+                short.trace = short.trace.max(rounded(&over));
+            }
+        }
+    }
+    short
+}
+
+/// A problem with the method that is to solve it, and how exactly: all from one seed.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The seed.
+    pub seed: u64,
+    /// The problem.
+    pub problem: Problem,
+    /// The method.
+    pub method: Method,
+    /// The relative tolerance asked for.
+    pub tolerance: f64,
+    /// Evaluations are so many iterations apart.
+    pub every: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Of which case.
+    pub seed: u64,
+    /// Names for tables: the place, the sets, the form, the method.
+    pub names: [String; 4],
+    /// Why the run ended.
+    pub status: String,
+    /// Whether the tolerance was reached.
+    pub is_solved: bool,
+    /// The certificate.
+    pub claim: Certificate,
+    /// The true gap.
+    pub gap: f64,
+    /// Where it is wrong.
+    pub short: Short,
+    /// How far `x` and `y` are outside, in units of the last place.
+    pub outside: [f64; 2],
+    /// How far they may be.
+    pub allowed: [f64; 2],
+    /// The size of the numbers that cancel in the value.
+    pub size: f64,
+}
+
+impl Verdict {
+    /// Whether a point is outside of its set by more than it may be.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        (0..2).any(|i| !(self.outside[i] <= self.allowed[i]))
+    }
+
+    /// Whether all is well.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.short.worst() == 0.0 && !self.is_outside()
+    }
+}
+
+/// What became of a case.
+#[derive(Clone, Debug)]
+pub enum Judged {
+    /// There was a certificate.
+    Verdict(Box<Verdict>),
+    /// There was an error, and no certificate.
+    Refused {
+        /// Names for tables.
+        names: [String; 4],
+        /// The error.
+        why: String,
+    },
+    /// The library panicked, which it never may.
+    Panicked {
+        /// Names for tables.
+        names: [String; 4],
+        /// Of which case.
+        seed: u64,
+    },
+}
+
+/// The seed of the case with this number in the run of a seed.
+#[must_use]
+pub fn case_seed(run: u64, number: u64) -> u64 {
+    // splitmix64: seeds that are close give cases that are not
+    let mut z = run.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number);
+    z = z.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A method by its name with budgets that keep a case short.
+fn short_method(name: &str, draw: &mut Draw) -> Method {
+    let mut method: Method = name.parse().expect("a listed name");
+    if draw.chance(0.25)
+        && let Ok(slides) = method.clone().with_inner(Inner::Slide)
+    {
+        method = slides;
+    }
+    match &mut method {
+        Method::Certified(s) => s.inner_budget = 20_000,
+        Method::Printed(s) => s.inner_budget = 20_000,
+        Method::Mpscgs(s) => (s.inner_budget, s.first_batch) = (20_000, 2),
+        Method::PrintedMpscgs(s) => s.inner_budget = 20_000,
+        Method::Apg(s) => s.inner_budget = 20_000,
+        Method::Svre(s) => s.batch = 2,
+        _ => {}
+    }
+    method.with_seed(draw.below(1000) as u64)
+}
+
+/// Iterations that the method with this name may take.
+fn iterations(name: &str) -> u64 {
+    match name {
+        "mpcgs" => 6,
+        "mpscgs-printed" => 2,
+        _ => 400,
+    }
+}
+
+/// The problem as the library is given it.
+///
+/// # Errors
+/// Numbers that the library refuses.
+pub fn as_given(problem: &Problem) -> couloir::Result<Box<dyn SaddleProblem + '_>> {
+    let f = &problem.f;
+    Ok(match problem.form {
+        Form::Library => Box::new(f.library()?),
+        Form::Sum => {
+            Box::new(QuadraticSum::new(f.library()?, Population::Finite(24), 0.5, 0.1, 3)?)
+        }
+        Form::Closures => Box::new(f.closures()?.with_constants(f.constants())?),
+        Form::BareClosures => Box::new(f.closures()?),
+    })
+}
+
+impl Case {
+    /// The case of a seed: a problem and one of the methods that take it.
+    #[must_use]
+    pub fn new(seed: u64, names: &[String]) -> Self {
+        let mut draw = Draw::new(seed);
+        let problem = draw_problem(&mut draw);
+        let tolerance = draw.one_of(&[1e-4, 1e-8, 1e-12, 1e-15]);
+        let every = draw.one_of(&[1, 1, 7]);
+        // of all methods in a random order the first that takes the problem
+        let mut order: Vec<&String> = names.iter().collect();
+        (1..order.len()).rev().for_each(|i| order.swap(i, draw.below(i + 1)));
+        let methods: Vec<Method> = order.iter().map(|name| short_method(name, &mut draw)).collect();
+        let takes = |method: &&Method| {
+            let (Ok(x), Ok(y), Ok(f)) =
+                (problem.x.domain(), problem.y.domain(), as_given(&problem))
+            else {
+                return false;
+            };
+            Solve::new(&*f, &*x, &*y).method((*method).clone()).start().is_ok()
+        };
+        let method = methods.iter().find(takes).cloned().unwrap_or_default();
+        Case { seed, problem, method, tolerance, every }
+    }
+
+    fn names(&self) -> [String; 4] {
+        let sets = format!("{}, {}", self.problem.x.kind(), self.problem.y.kind());
+        let Problem { place, form, .. } = self.problem;
+        [place.name().to_owned(), sets, form.name().to_owned(), self.method.to_string()]
+    }
+
+    /// Solves the case.
+    ///
+    /// # Errors
+    /// What the library reports.
+    pub fn solve(&self) -> couloir::Result<Solution> {
+        let (x, y) = (self.problem.x.domain()?, self.problem.y.domain()?);
+        let f = as_given(&self.problem)?;
+        let mut rules = StopRules::default();
+        rules.iterations = Some(iterations(self.method.name()));
+        rules.relative_gap = Some(self.tolerance);
+        rules.evaluate_every = self.every;
+        Solve::new(&*f, &*x, &*y).method(self.method.clone()).rules(rules).run()
+    }
+
+    /// Solves the case and compares.
+    #[must_use]
+    pub fn judge(&self) -> Judged {
+        let names = self.names();
+        let solved = match catch_unwind(AssertUnwindSafe(|| self.solve())) {
+            Err(_) => return Judged::Panicked { names, seed: self.seed },
+            Ok(Err(error)) => return Judged::Refused { names, why: error.to_string() },
+            Ok(Ok(solution)) => solution,
+        };
+        let (x, y) = (&solved.x, &solved.y);
+        let Problem { x: x_set, y: y_set, f, .. } = &self.problem;
+        let truth = truth(&self.problem, x, y);
+        let may = |kind: &str| if kind == "box" { 0.0 } else { ULPS };
+        Judged::Verdict(Box::new(Verdict {
+            seed: self.seed,
+            names,
+            status: solved.outcome.status.to_string(),
+            is_solved: solved.outcome.status.is_solved(),
+            claim: solved.outcome.certificate,
+            gap: rounded(&truth.gap()),
+            short: compare_all(&solved, &truth),
+            outside: [x_set.outside(x), y_set.outside(y)],
+            allowed: [may(x_set.kind()), may(y_set.kind())],
+            size: f.size(x, y),
+        }))
+    }
+}
