@@ -45,6 +45,8 @@ pub enum Form {
     Closures,
     /// As a user's closures, without any.
     BareClosures,
+    /// As a user's closures with a best response, as exact as a formula in `f64` is.
+    Response,
 }
 
 impl Form {
@@ -56,6 +58,7 @@ impl Form {
             Form::Sum => "QuadraticSum",
             Form::Closures => "closures",
             Form::BareClosures => "closures without constants",
+            Form::Response => "closures with a best response",
         }
     }
 }
@@ -141,10 +144,11 @@ fn draw_set(draw: &mut Draw, place: Place, block: Block) -> Set {
         }
         return Set::Box { lower, upper };
     }
-    match draw.below(3) {
-        0 => Set::Simplex { dim, total: width },
-        1 => Set::L1 { dim, radius: width },
-        _ => Set::L2 { dim, radius: width },
+    match draw.below(10) {
+        0..3 => Set::Simplex { dim, total: width },
+        3..6 => Set::L1 { dim, radius: width },
+        6..9 => Set::L2 { dim, radius: width },
+        _ => Set::Nuclear { rows: 1 + draw.below(3), columns: 1 + draw.below(4), radius: width },
     }
 }
 
@@ -158,7 +162,7 @@ fn draw_centre(draw: &mut Draw, set: &Set, block: Block) -> Vec<f64> {
         Set::Simplex { dim, total } => {
             block.offset + total / *dim as f64 + reach * total * draw.unit()
         }
-        Set::L1 { radius, .. } | Set::L2 { radius, .. } => {
+        Set::L1 { radius, .. } | Set::L2 { radius, .. } | Set::Nuclear { radius, .. } => {
             block.offset + reach * radius * draw.unit()
         }
     };
@@ -185,6 +189,12 @@ pub fn draw_problem(draw: &mut Draw) -> Problem {
     };
     let (bx, by) = (block(draw), block(draw));
     let (x, y) = (draw_set(draw, place, bx), draw_set(draw, place, by));
+    // the best response of a user is written down for boxes
+    let form = match (form, &y) {
+        (Form::Response, Set::Box { .. }) => Form::Response,
+        (Form::Response, _) => Form::Library,
+        (form, _) => form,
+    };
     let (x0, y0) = (draw_centre(draw, &x, bx), draw_centre(draw, &y, by));
 
     // f in units of its own, entries in those of their blocks
@@ -198,16 +208,21 @@ pub fn draw_problem(draw: &mut Draw) -> Problem {
     let (wx, wy) = (bx.width, by.width);
     let is_degenerate = place == Place::Degenerate;
     let flat = if is_degenerate { 0.5 } else { draw.one_of(&[0.0, 0.0, 0.3, 1.0]) };
-    let curvature = |draw: &mut Draw, flat: f64, size: f64| {
-        if draw.chance(flat) { 0.0 } else { size * draw.scale(spread) }
+    // on nuclear balls the truth is known for one curvature in all entries
+    let curvature = |draw: &mut Draw, set: &Set, flat: f64, size: f64| -> Vec<f64> {
+        let mut one = || if draw.chance(flat) { 0.0 } else { size * draw.scale(spread) };
+        match set {
+            Set::Nuclear { .. } => vec![one(); set.dim()],
+            _ => (0..set.dim()).map(|_| one()).collect(),
+        }
     };
-    let hx = (0..n).map(|_| curvature(draw, flat, unit / (wx * wx))).collect();
+    let hx = curvature(draw, &x, flat, unit / (wx * wx));
     // the library's own problems must be strongly concave in y; those of users may turn out not to be
     let flat_y = match form {
         Form::Closures | Form::BareClosures if is_degenerate => 0.3,
         _ => 0.0,
     };
-    let hy = (0..m).map(|_| curvature(draw, flat_y, unit / (wy * wy))).collect();
+    let hy = curvature(draw, &y, flat_y, unit / (wy * wy));
     let coupled = !(is_degenerate && draw.chance(0.3));
     let entry = |draw: &mut Draw, size: f64| size * draw.unit() * draw.scale(spread);
     let coupling = if coupled { unit / (wx * wy) } else { 0.0 };

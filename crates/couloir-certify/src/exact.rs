@@ -23,23 +23,6 @@ pub fn exact(v: f64) -> Exact {
     Exact::try_from(v).expect("only finite numbers are compared")
 }
 
-/// `sum_i a_i b_i`.
-#[must_use]
-pub fn exact_dot(a: &[Exact], b: &[Exact]) -> Exact {
-    a.iter().zip(b).fold(Exact::ZERO, |sum, (a, b)| sum + a * b)
-}
-
-/// `sum_i a_i b_i`, without rounding.
-#[must_use]
-pub fn dot_of_bits(a: &[f64], b: &[f64]) -> Exact {
-    let product = |(a, b): (&f64, &f64)| exact(*a) * exact(*b);
-    a.iter()
-        .zip(b)
-        .filter(|(a, b)| **a != 0.0 && **b != 0.0)
-        .map(product)
-        .fold(Exact::ZERO, |s, p| s + p)
-}
-
 /// All entries as they are.
 #[must_use]
 pub fn exact_vector(v: &[f64]) -> Vec<Exact> {

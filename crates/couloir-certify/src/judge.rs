@@ -2,6 +2,7 @@
 
 use crate::draw::{Draw, Form, Problem, draw_problem};
 use crate::exact::{Enclosure, Exact, exact, max, rounded};
+use crate::sets::Set;
 use couloir::problem::{Population, QuadraticSum, SaddleProblem};
 use couloir::run::StopRules;
 use couloir::{Certificate, Inner, Method, Solution, Solve};
@@ -127,6 +128,8 @@ pub struct Case {
     pub tolerance: f64,
     /// Evaluations are so many iterations apart.
     pub every: u64,
+    /// Iterations at the most.
+    pub iterations: u64,
 }
 
 /// What came out.
@@ -225,7 +228,7 @@ fn iterations(name: &str) -> u64 {
     match name {
         "mpcgs" => 6,
         "mpscgs-printed" => 2,
-        _ => 400,
+        _ => u64::MAX,
     }
 }
 
@@ -242,6 +245,13 @@ pub fn as_given(problem: &Problem) -> couloir::Result<Box<dyn SaddleProblem + '_
         }
         Form::Closures => Box::new(f.closures()?.with_constants(f.constants())?),
         Form::BareClosures => Box::new(f.closures()?),
+        Form::Response => match &problem.y {
+            Set::Box { lower, upper } => {
+                let respond = |x: &[f64], y: &mut [f64]| f.respond(x, lower, upper, y);
+                Box::new(f.closures()?.with_best_response(respond))
+            }
+            _ => Box::new(f.closures()?),
+        },
     })
 }
 
@@ -253,9 +263,16 @@ impl Case {
         let problem = draw_problem(&mut draw);
         let tolerance = draw.one_of(&[1e-4, 1e-8, 1e-12, 1e-15]);
         let every = draw.one_of(&[1, 1, 7]);
+        let iterations = draw.one_of(&[30, 400, 400, 3_000]);
         // of all methods in a random order the first that takes the problem
         let mut order: Vec<&String> = names.iter().collect();
         (1..order.len()).rev().for_each(|i| order.swap(i, draw.below(i + 1)));
+        // the default more often than the others
+        if draw.chance(0.2)
+            && let Some(place) = order.iter().position(|name| *name == Method::default().name())
+        {
+            order.swap(0, place);
+        }
         let methods: Vec<Method> = order.iter().map(|name| short_method(name, &mut draw)).collect();
         let takes = |method: &&Method| {
             let (Ok(x), Ok(y), Ok(f)) =
@@ -266,7 +283,7 @@ impl Case {
             Solve::new(&*f, &*x, &*y).method((*method).clone()).start().is_ok()
         };
         let method = methods.iter().find(takes).cloned().unwrap_or_default();
-        Case { seed, problem, method, tolerance, every }
+        Case { seed, problem, method, tolerance, every, iterations }
     }
 
     fn names(&self) -> [String; 4] {
@@ -283,7 +300,7 @@ impl Case {
         let (x, y) = (self.problem.x.domain()?, self.problem.y.domain()?);
         let f = as_given(&self.problem)?;
         let mut rules = StopRules::default();
-        rules.iterations = Some(iterations(self.method.name()));
+        rules.iterations = Some(iterations(self.method.name()).min(self.iterations));
         rules.relative_gap = Some(self.tolerance);
         rules.evaluate_every = self.every;
         Solve::new(&*f, &*x, &*y).method(self.method.clone()).rules(rules).run()

@@ -4,9 +4,10 @@
 //! `min_x' f(x', y) >= lower`. This crate draws problems for which both numbers can be computed without the library
 //! and without rounding, solves them with every method, and compares.
 //!
-//! * [`exact`]: rational numbers;
+//! * [`exact`], [`spectral`]: rational numbers; singular values to some hundred bits;
 //! * [`sets`]: sets for which the maximum of a separable quadratic is known, and exact membership;
-//! * [`quadratic`]: quadratic-bilinear functions.
+//! * [`quadratic`]: quadratic-bilinear functions;
+//! * [`draw`], [`judge`], [`table`]: random problems, the verdict on each, and all verdicts together.
 //!
 //! It uses nothing of couloir but what users have.
 
@@ -15,4 +16,5 @@ pub mod exact;
 pub mod judge;
 pub mod quadratic;
 pub mod sets;
+pub mod spectral;
 pub mod table;

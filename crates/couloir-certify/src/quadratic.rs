@@ -1,6 +1,6 @@
 //! Quadratic-bilinear functions with diagonal curvature: for one block fixed, what is left separates by coordinates.
 
-use crate::exact::{Exact, dot_of_bits, exact};
+use crate::exact::{Exact, exact};
 use couloir::problem::{BlockConstants, ClosureProblem, QuadraticBilinear, Saddle};
 
 /// ```text
@@ -156,6 +156,19 @@ impl Quadratic {
         ClosureProblem::new(n, m, value, grad_x, grad_y)
     }
 
+    /// The maximiser of `f(x, .)` over a box, by the formula that a user would write.
+    pub fn respond(&self, x: &[f64], lower: &[f64], upper: &[f64], y: &mut [f64]) {
+        let n = self.dim_x();
+        for j in 0..y.len() {
+            let mut slope = -self.cy[j];
+            for i in 0..n {
+                slope += self.b[j * n + i] * (x[i] - self.x0[i]);
+            }
+            let best = self.y0[j] + slope / self.hy[j];
+            y[j] = best.max(lower[j]).min(upper[j]);
+        }
+    }
+
     /// Constants of the blocks that hold for sure: Frobenius norms where spectral ones would be sharper.
     #[must_use]
     pub fn constants(&self) -> BlockConstants {
@@ -191,11 +204,5 @@ impl Quadratic {
     #[must_use]
     pub fn exact_value(&self, x: &[f64], y: &[f64]) -> Exact {
         self.in_y(x).at(&crate::exact::exact_vector(y))
-    }
-
-    /// `<b_j, x>` of a row, exactly; for tests of the closed forms.
-    #[must_use]
-    pub fn row_times(&self, j: usize, x: &[f64]) -> Exact {
-        dot_of_bits(&self.b[j * x.len()..(j + 1) * x.len()], x)
     }
 }

@@ -4,7 +4,8 @@ use crate::exact::{
     BITS, Enclosure, Exact, Wide, abs, exact, exact_vector, max, narrow, rounded, tiny, wide,
 };
 use crate::quadratic::Separable;
-use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, Simplex};
+use crate::spectral::{compose, nuclear_norm, svd};
+use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, NuclearBall, Simplex};
 
 /// A set, in numbers of the tests' own.
 #[derive(Clone, Debug)]
@@ -37,6 +38,15 @@ pub enum Set {
         /// The radius.
         radius: f64,
     },
+    /// The sum of the singular values is at most `radius`.
+    Nuclear {
+        /// The number of rows.
+        rows: usize,
+        /// The number of columns.
+        columns: usize,
+        /// The radius.
+        radius: f64,
+    },
 }
 
 impl Set {
@@ -46,6 +56,7 @@ impl Set {
         match self {
             Set::Box { lower, .. } => lower.len(),
             Set::Simplex { dim, .. } | Set::L1 { dim, .. } | Set::L2 { dim, .. } => *dim,
+            Set::Nuclear { rows, columns, .. } => rows * columns,
         }
     }
 
@@ -57,6 +68,7 @@ impl Set {
             Set::Simplex { .. } => "simplex",
             Set::L1 { .. } => "l1",
             Set::L2 { .. } => "l2",
+            Set::Nuclear { .. } => "nuclear",
         }
     }
 
@@ -70,6 +82,9 @@ impl Set {
             Set::Simplex { dim, total } => Box::new(Simplex::scaled(*dim, *total)?),
             Set::L1 { dim, radius } => Box::new(L1Ball::new(*dim, *radius)?),
             Set::L2 { dim, radius } => Box::new(L2Ball::new(*dim, *radius)?),
+            Set::Nuclear { rows, columns, radius } => {
+                Box::new(NuclearBall::new(*rows, *columns, *radius)?)
+            }
         })
     }
 
@@ -106,6 +121,9 @@ impl Set {
                 Enclosure::known(&f.constant + on_simplex(&slope, &bend, &exact(*radius)))
             }
             Set::L2 { radius, .. } => on_ball(f, &exact(*radius)).plus(&f.constant),
+            Set::Nuclear { rows, columns, radius } => {
+                on_nuclear_ball(f, *rows, *columns, &exact(*radius)).plus(&f.constant)
+            }
         }
     }
 
@@ -145,6 +163,10 @@ impl Set {
                 // (|p|^2 - r^2)/(2 r) is |p| - r but for a relative error of (|p| - r)/(2 r)
                 rounded(&(past / (exact(2.0 * f64::EPSILON) * &radius * radius)))
             }
+            Set::Nuclear { rows, radius, .. } => {
+                let norm = nuclear_norm(&exact_vector(p), *rows);
+                rounded(&(max(norm - exact(*radius), Exact::ZERO) / exact(f64::EPSILON * radius)))
+            }
         }
     }
 
@@ -155,11 +177,47 @@ impl Set {
     }
 }
 
-/// `max <slope, u> - 1/2 |u|^2_bend` over `u >= 0`, `sum u = total`: `u_i = max(0, slope_i - level)/bend_i`, and what is left
-/// goes to the steepest coordinate without curvature.
+/// Relative errors of a number that was found to [`BITS`] bits, with a wide margin.
+const MARGIN: usize = BITS - 100;
+
+/// `max <slope, U> - bend/2 |U|^2` over the nuclear-norm ball, with one curvature for all entries: the maximiser has the
+/// singular vectors of the slope, and its singular values solve the problem on an l1 ball.
+fn on_nuclear_ball(f: &Separable, rows: usize, columns: usize, radius: &Exact) -> Enclosure {
+    let bend = &f.bend[0];
+    assert!(f.bend.iter().all(|b| b == bend), "one curvature for all entries");
+    let triples = svd(&f.slope, rows);
+    if triples.is_empty() {
+        return Enclosure::known(Exact::ZERO);
+    }
+    let mut slope: Vec<Exact> = triples.iter().map(|t| t.sigma.clone()).collect();
+    slope.push(Exact::ZERO);
+    let mut bends = vec![bend.clone(); triples.len()];
+    bends.push(Exact::ZERO);
+    let (value, weights) = best_on_simplex(&slope, &bends, radius);
+    // A member for sure: the nuclear norm of a sum of rank-one matrices is at most the sum of theirs.
+    let length = |v: &[Exact]| wide(&v.iter().fold(Exact::ZERO, |s, v| s + v * v)).sqrt();
+    let size = triples.iter().zip(&weights).fold(Exact::ZERO, |sum, (t, w)| {
+        sum + w * narrow(&(length(&t.left) * length(&t.right))) * (Exact::ONE + tiny(MARGIN))
+    });
+    let shrink = if size > *radius { radius / size } else { Exact::ONE };
+    let mut point = compose(&triples, &weights[..triples.len()], rows, columns);
+    point.iter_mut().for_each(|p| *p = narrow(&wide(&(&*p * &shrink))) * (Exact::ONE - tiny(MARGIN)));
+    let plain = Separable { constant: Exact::ZERO, slope: f.slope.clone(), bend: f.bend.clone() };
+    let high = &value + abs(&value) * tiny(MARGIN);
+    Enclosure { low: plain.at(&point), high }
+}
+
+/// The maximum of [`best_on_simplex`].
 fn on_simplex(slope: &[Exact], bend: &[Exact], total: &Exact) -> Exact {
+    best_on_simplex(slope, bend, total).0
+}
+
+/// `max <slope, u> - 1/2 |u|^2_bend` over `u >= 0`, `sum u = total`, with its maximiser: `u_i = max(0, slope_i - level)/bend_i`, and what is left
+/// goes to the steepest coordinate without curvature.
+fn best_on_simplex(slope: &[Exact], bend: &[Exact], total: &Exact) -> (Exact, Vec<Exact>) {
     let flat = (0..slope.len()).filter(|&i| bend[i] == Exact::ZERO).map(|i| slope[i].clone());
     let flat = flat.reduce(max);
+    let mut point = vec![Exact::ZERO; slope.len()];
     let mut curved: Vec<usize> = (0..slope.len()).filter(|&i| bend[i] > Exact::ZERO).collect();
     curved.sort_by(|&i, &j| slope[j].cmp(&slope[i]));
     // the level at which those above it take all of the total; raised to that of the flat coordinate
@@ -177,20 +235,27 @@ fn on_simplex(slope: &[Exact], bend: &[Exact], total: &Exact) -> Exact {
         (Some(level), Some(flat)) => max(level, flat.clone()),
         (Some(level), None) => level,
         (None, Some(flat)) => flat.clone(),
-        (None, None) => return Exact::ZERO,
+        (None, None) => return (Exact::ZERO, point),
     };
     let (mut value, mut left) = (Exact::ZERO, total.clone());
     for &i in &curved {
         if slope[i] > level {
             let u = (&slope[i] - &level) / &bend[i];
             value += exact(0.5) * &u * (&slope[i] + &level);
-            left -= u;
+            left -= &u;
+            point[i] = u;
         }
     }
-    match flat {
-        Some(flat) if left > Exact::ZERO => value + left * flat,
-        _ => value,
+    if let Some(flat) = flat
+        && left > Exact::ZERO
+    {
+        let steepest = (0..slope.len()).find(|&i| bend[i] == Exact::ZERO && slope[i] == flat);
+        value += &left * flat;
+        if let Some(i) = steepest {
+            point[i] = left;
+        }
     }
+    (value, point)
 }
 
 /// `max <slope, u> - 1/2 |u|^2_bend` over `|u| <= radius`. With `u(t) = slope/(bend + t)`, for every `t >= 0`,

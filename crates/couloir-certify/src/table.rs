@@ -17,19 +17,22 @@ pub struct Line {
     pub wrong: u64,
     /// Those whose gap is below the true one.
     pub gap_below: u64,
-    /// The largest amount, and what it is in units of the certified gap and of the size of the numbers.
+    /// The largest amount by which one is.
     pub worst: f64,
-    /// The largest amount in units of the certified gap.
-    pub worst_share: f64,
+    /// The largest amount in roundings of the numbers that cancel in the value.
+    pub worst_roundings: f64,
     /// Cases with a point outside of its set.
     pub outside: u64,
     /// The farthest one, in units of the last place.
     pub farthest: f64,
-    /// Certified over true gap, where the true one is above zero.
+    /// Certified over true gap, where the true one is well above rounding.
     pub ratios: Vec<f64>,
     /// The certified gap over the size of the numbers that cancel, of runs that went down to rounding.
     pub floors: Vec<f64>,
 }
+
+/// A gap of this share of the numbers that cancel is well above rounding.
+const ABOVE: f64 = 1e-12;
 
 /// The median, and the largest one.
 fn middle_and_largest(numbers: &[f64]) -> (f64, f64) {
@@ -49,12 +52,12 @@ impl Line {
         self.gap_below += u64::from(verdict.short.gap > 0.0);
         self.worst = self.worst.max(short);
         if short > 0.0 {
-            let share = short / verdict.claim.gap.abs().max(f64::MIN_POSITIVE);
-            self.worst_share = self.worst_share.max(share);
+            let unit = f64::EPSILON * verdict.size.max(f64::MIN_POSITIVE);
+            self.worst_roundings = self.worst_roundings.max(short / unit);
         }
         self.outside += u64::from(verdict.is_outside());
         self.farthest = self.farthest.max(verdict.outside[0]).max(verdict.outside[1]);
-        if verdict.gap > 0.0 && verdict.claim.gap.is_finite() {
+        if verdict.gap > ABOVE * verdict.size && verdict.claim.gap.is_finite() {
             self.ratios.push(verdict.claim.gap / verdict.gap);
         }
         if !verdict.is_solved && verdict.status == "no more progress" && verdict.size > 0.0 {
@@ -141,7 +144,7 @@ impl Table {
         for (title, group) in GROUPS.iter().zip(&self.groups).chain([(&"", &all)]) {
             let _ = writeln!(
                 text,
-                "\n| {title} | certificates | wrong | gap below the true one | worst by | in certified gaps | outside \
+                "\n| {title} | certificates | wrong | gap below the true one | worst by | in roundings | outside \
                  | farthest (ulps) | certified/true gap: median | worst | floor/size: median | worst | errors |\n\
                  |---|---|---|---|---|---|---|---|---|---|---|---|---|"
             );
@@ -156,7 +159,7 @@ impl Table {
                     line.wrong,
                     line.gap_below,
                     line.worst,
-                    line.worst_share,
+                    line.worst_roundings,
                     line.outside,
                     line.farthest,
                     line.refused + line.panics,
