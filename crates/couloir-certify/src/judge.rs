@@ -1,7 +1,7 @@
 //! Solves a problem and compares what the certificate claims with the truth at the bits that were returned.
 
 use crate::draw::{Draw, Form, Problem, draw_problem};
-use crate::exact::{Enclosure, Exact, exact, max, rounded};
+use crate::exact::{Enclosure, Exact, exact, exact_vector, max, rounded};
 use crate::sets::Set;
 use couloir::problem::{Population, QuadraticSum, SaddleProblem};
 use couloir::run::StopRules;
@@ -39,7 +39,7 @@ impl Truth {
 
 /// The true bounds of a pair of a quadratic problem.
 #[must_use]
-pub fn truth(problem: &Problem, x: &[f64], y: &[f64]) -> Truth {
+pub fn truth(problem: &Problem, x: &[Exact], y: &[Exact]) -> Truth {
     Truth {
         worst: problem.y.maximum(&problem.f.in_y(x)),
         least: problem.x.maximum(&problem.f.against_x(y)).negated(),
@@ -57,13 +57,15 @@ pub struct Short {
     pub lower: f64,
     /// A bound of the game's value that the trace reports is on the wrong side of it by this.
     pub trace: f64,
+    /// One of the three is on the wrong side of what is true of the nearest members by this.
+    pub members: f64,
 }
 
 impl Short {
     /// The largest one.
     #[must_use]
     pub fn worst(&self) -> f64 {
-        self.gap.max(self.upper).max(self.lower).max(self.trace)
+        self.gap.max(self.upper).max(self.lower).max(self.trace).max(self.members)
     }
 }
 
@@ -92,27 +94,26 @@ pub fn compare(claim: &Certificate, truth: &Truth) -> Short {
         gap: past(&truth.gap(), claim.gap, true),
         upper: past(&truth.worst.low, claim.upper, true),
         lower: past(&truth.least.high, claim.lower, false),
-        trace: 0.0,
+        ..Short::default()
     }
 }
 
-/// The same for a whole solution: also the bounds of the game's value that its trace reports, for other pairs, must
-/// agree with the pair that was returned.
+/// By how much bounds of the game's value that a trace reports, for other pairs, are on the wrong side of it: they must agree
+/// with what is true of every pair of members.
 #[must_use]
-pub fn compare_all(solution: &Solution, truth: &Truth) -> Short {
-    let mut short = compare(&solution.outcome.certificate, truth);
+pub fn compare_trace(solution: &Solution, truth: &Truth) -> f64 {
+    let mut worst = 0.0f64;
     for point in &solution.outcome.trace {
         let (upper, lower) = (point.certificate.upper, point.certificate.lower);
         // lower <= value of the game <= max_y' f(x, y'), and so from below
-        for over in [(lower, &truth.worst.high, 1.0), (upper, &truth.least.low, -1.0)] {
-            let (claimed, is, sign) = over;
-            if claimed.is_finite() {
-                let over = (exact(claimed) - is) * exact(sign);
-                short.trace = short.trace.max(rounded(&over));
-            }
+        if lower.is_finite() {
+            worst = worst.max(rounded(&(exact(lower) - &truth.worst.high)));
+        }
+        if upper.is_finite() {
+            worst = worst.max(rounded(&(&truth.least.low - exact(upper))));
         }
     }
-    short
+    worst
 }
 
 /// A problem with the method that is to solve it, and how exactly: all from one seed.
@@ -158,6 +159,21 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// By how much the certificate is wrong, in roundings of the numbers that cancel.
+    #[must_use]
+    pub fn roundings(&self) -> f64 {
+        match self.short.worst() {
+            0.0 => 0.0,
+            short => short / (f64::EPSILON * self.size.max(f64::MIN_POSITIVE)),
+        }
+    }
+
+    /// How far the worse of the two points is outside, in units of the last place.
+    #[must_use]
+    pub fn farthest(&self) -> f64 {
+        self.outside[0].max(self.outside[1])
+    }
+
     /// Whether a point is outside of its set by more than it may be.
     #[must_use]
     pub fn is_outside(&self) -> bool {
@@ -316,20 +332,30 @@ impl Case {
             Ok(Ok(solution)) => solution,
         };
         let (x, y) = (&solved.x, &solved.y);
+        if !x.iter().chain(y).all(|v| v.is_finite()) {
+            return Judged::Refused { names, why: "a point that is not finite".to_owned() };
+        }
         let Problem { x: x_set, y: y_set, f, .. } = &self.problem;
-        let truth = truth(&self.problem, x, y);
+        let at_bits = truth(&self.problem, &exact_vector(x), &exact_vector(y));
+        let at_members = truth(&self.problem, &x_set.nearest(x), &y_set.nearest(y));
+        let claim = solved.outcome.certificate;
+        let short = Short {
+            trace: compare_trace(&solved, &at_members),
+            members: compare(&claim, &at_members).worst(),
+            ..compare(&claim, &at_bits)
+        };
         let may = |kind: &str| if kind == "box" { 0.0 } else { ULPS };
         Judged::Verdict(Box::new(Verdict {
             seed: self.seed,
             names,
             status: solved.outcome.status.to_string(),
             is_solved: solved.outcome.status.is_solved(),
-            claim: solved.outcome.certificate,
-            gap: rounded(&truth.gap()),
-            short: compare_all(&solved, &truth),
+            claim,
+            gap: rounded(&at_bits.gap()),
+            short,
             outside: [x_set.outside(x), y_set.outside(y)],
             allowed: [may(x_set.kind()), may(y_set.kind())],
-            size: f.size(x, y),
+            size: f.size((x_set, y_set), x, y),
         }))
     }
 }

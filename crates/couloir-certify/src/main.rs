@@ -1,4 +1,4 @@
-//! `certify [N] [--seed S]` judges N random problems and prints the table; `certify --case SEED` judges one.
+//! `certify [N] [--seed S] [--faults MOST]` judges N random problems and prints the table; `certify --case SEED` judges one.
 
 use couloir_certify::judge::{Case, case_seed, method_names};
 use couloir_certify::table::Table;
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: certify [N] [--seed S] | certify --case SEED";
+const USAGE: &str = "usage: certify [N] [--seed S] [--faults MOST] | certify --case SEED";
 
 /// Cases that are judged before the next line of progress.
 const CHUNK: u64 = 2_000;
@@ -24,12 +24,13 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[String]) -> Result<bool, String> {
     let number = |text: &String| text.parse().map_err(|_| format!("`{text}` is no whole number"));
-    let (mut cases, mut seed, mut one) = (100_000, 1, None);
+    let (mut cases, mut seed, mut faults, mut one): (u64, u64, usize, _) = (100_000, 1, 20, None);
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut following = || arguments.next().ok_or(format!("{argument} needs a number"));
         match argument.as_str() {
             "--seed" => seed = number(following()?)?,
+            "--faults" => faults = number(following()?)? as usize,
             "--case" => one = Some(number(following()?)?),
             _ => cases = number(argument)?,
         }
@@ -56,7 +57,7 @@ fn run(arguments: &[String]) -> Result<bool, String> {
         let _ = writeln!(std::io::stderr(), "{done} of {cases}, {} wrong", table.all.wrong);
     }
     writeln!(out, "{cases} problems, seed {seed}\n{}", table.markdown()).map_err(broken)?;
-    for fault in table.faults(20) {
+    for fault in table.faults(faults) {
         writeln!(out, "{fault}\n  repeat with: scripts/certify --case {}", seed_of(&fault))
             .map_err(broken)?;
     }

@@ -1,6 +1,7 @@
 //! Quadratic-bilinear functions with diagonal curvature: for one block fixed, what is left separates by coordinates.
 
 use crate::exact::{Exact, exact};
+use crate::sets::Set;
 use couloir::problem::{BlockConstants, ClosureProblem, QuadraticBilinear, Saddle};
 
 /// ```text
@@ -76,8 +77,8 @@ impl Quadratic {
 
     /// `f(x, .)`, exactly.
     #[must_use]
-    pub fn in_y(&self, x: &[f64]) -> Separable {
-        let d: Vec<Exact> = (0..x.len()).map(|i| exact(x[i]) - exact(self.x0[i])).collect();
+    pub fn in_y(&self, x: &[Exact]) -> Separable {
+        let d: Vec<Exact> = (0..x.len()).map(|i| &x[i] - exact(self.x0[i])).collect();
         let mut constant = exact(self.value);
         for i in 0..x.len() {
             constant += &d[i] * (exact(0.5) * exact(self.hx[i]) * &d[i] + exact(self.cx[i]));
@@ -92,8 +93,8 @@ impl Quadratic {
 
     /// `-f(., y)`, exactly.
     #[must_use]
-    pub fn against_x(&self, y: &[f64]) -> Separable {
-        let d: Vec<Exact> = (0..y.len()).map(|j| exact(y[j]) - exact(self.y0[j])).collect();
+    pub fn against_x(&self, y: &[Exact]) -> Separable {
+        let d: Vec<Exact> = (0..y.len()).map(|j| &y[j] - exact(self.y0[j])).collect();
         let mut constant = -exact(self.value);
         for j in 0..y.len() {
             constant += &d[j] * (exact(0.5) * exact(self.hy[j]) * &d[j] + exact(self.cy[j]));
@@ -183,26 +184,24 @@ impl Quadratic {
         }
     }
 
-    /// `sum |terms|` of the value at a pair: the size of the numbers that cancel in it.
+    /// The size of the numbers that cancel in values and gaps at a pair: `sum |terms|` of the value, and of the gradients times
+    /// the widths of the sets.
     #[must_use]
-    pub fn size(&self, x: &[f64], y: &[f64]) -> f64 {
+    pub fn size(&self, (x_set, y_set): (&Set, &Set), x: &[f64], y: &[f64]) -> f64 {
         let n = self.dim_x();
+        let dx: Vec<f64> = (0..n).map(|i| (x[i] - self.x0[i]).abs()).collect();
+        let dy: Vec<f64> = (0..y.len()).map(|j| (y[j] - self.y0[j]).abs()).collect();
         let mut sum = self.value.abs();
         for i in 0..n {
-            let d = (x[i] - self.x0[i]).abs();
-            sum += (0.5 * self.hx[i] * d + self.cx[i].abs()) * d;
+            let column: f64 = (0..y.len()).map(|j| self.b[j * n + i].abs() * dy[j]).sum();
+            sum += (0.5 * self.hx[i] * dx[i] + self.cx[i].abs()) * dx[i];
+            sum += (self.hx[i] * dx[i] + self.cx[i].abs() + column) * x_set.width(i);
         }
         for j in 0..y.len() {
-            let d = (y[j] - self.y0[j]).abs();
-            let row: f64 = (0..n).map(|i| (self.b[j * n + i] * (x[i] - self.x0[i])).abs()).sum();
-            sum += (0.5 * self.hy[j] * d + self.cy[j].abs() + row) * d;
+            let row: f64 = (0..n).map(|i| self.b[j * n + i].abs() * dx[i]).sum();
+            sum += (0.5 * self.hy[j] * dy[j] + self.cy[j].abs() + row) * dy[j];
+            sum += (self.hy[j] * dy[j] + self.cy[j].abs() + row) * y_set.width(j);
         }
         sum
-    }
-
-    /// `f(x, y)`, exactly.
-    #[must_use]
-    pub fn exact_value(&self, x: &[f64], y: &[f64]) -> Exact {
-        self.in_y(x).at(&crate::exact::exact_vector(y))
     }
 }

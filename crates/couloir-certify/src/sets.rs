@@ -72,6 +72,18 @@ impl Set {
         }
     }
 
+    /// How far a coordinate can move.
+    #[must_use]
+    pub fn width(&self, i: usize) -> f64 {
+        match self {
+            Set::Box { lower, upper } => upper[i] - lower[i],
+            Set::Simplex { total, .. } => *total,
+            Set::L1 { radius, .. } | Set::L2 { radius, .. } | Set::Nuclear { radius, .. } => {
+                2.0 * radius
+            }
+        }
+    }
+
     /// The library's set of the same numbers.
     ///
     /// # Errors
@@ -170,10 +182,36 @@ impl Set {
         }
     }
 
-    /// A point of the set for sure: the given one where it is, else none. Witnesses of a wrong bound must be members.
+    /// The nearest member, or one next to it: the point itself where it is inside.
     #[must_use]
-    pub fn member(&self, p: &[f64]) -> Option<Vec<Exact>> {
-        (self.outside(p) == 0.0).then(|| exact_vector(p))
+    pub fn nearest(&self, p: &[f64]) -> Vec<Exact> {
+        let point = exact_vector(p);
+        if self.outside(p) == 0.0 {
+            return point;
+        }
+        let ones = || vec![Exact::ONE; p.len()];
+        match self {
+            Set::Box { lower, upper } => {
+                let clip = |i: usize| exact(p[i].max(lower[i]).min(upper[i]));
+                (0..p.len()).map(clip).collect()
+            }
+            // the projection maximises <p, u> - 1/2 |u|^2
+            Set::Simplex { total, .. } => best_on_simplex(&point, &ones(), &exact(*total)).1,
+            Set::L1 { radius, .. } => {
+                let sizes: Vec<Exact> = point.iter().map(abs).collect();
+                let folded = best_on_simplex(&sizes, &ones(), &exact(*radius)).1;
+                folded.into_iter().zip(p).map(|(u, p)| u * exact(1f64.copysign(*p))).collect()
+            }
+            Set::L2 { radius, .. } => {
+                let square = point.iter().fold(Exact::ZERO, |sum, p| sum + p * p);
+                let length = narrow(&wide(&square).sqrt()) * (Exact::ONE + tiny(MARGIN));
+                point.into_iter().map(|p| p * exact(*radius) / &length).collect()
+            }
+            Set::Nuclear { rows, radius, .. } => {
+                let norm = nuclear_norm(&point, *rows) * (Exact::ONE + tiny(MARGIN));
+                point.into_iter().map(|p| narrow(&wide(&(p * exact(*radius) / &norm)))).collect()
+            }
+        }
     }
 }
 

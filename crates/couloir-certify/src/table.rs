@@ -51,12 +51,9 @@ impl Line {
         self.wrong += u64::from(short > 0.0);
         self.gap_below += u64::from(verdict.short.gap > 0.0);
         self.worst = self.worst.max(short);
-        if short > 0.0 {
-            let unit = f64::EPSILON * verdict.size.max(f64::MIN_POSITIVE);
-            self.worst_roundings = self.worst_roundings.max(short / unit);
-        }
+        self.worst_roundings = self.worst_roundings.max(verdict.roundings());
         self.outside += u64::from(verdict.is_outside());
-        self.farthest = self.farthest.max(verdict.outside[0]).max(verdict.outside[1]);
+        self.farthest = self.farthest.max(verdict.farthest());
         if verdict.gap > ABOVE * verdict.size && verdict.claim.gap.is_finite() {
             self.ratios.push(verdict.claim.gap / verdict.gap);
         }
@@ -74,7 +71,7 @@ pub struct Table {
     groups: [BTreeMap<String, Line>; 4],
     statuses: BTreeMap<String, u64>,
     reasons: BTreeMap<String, u64>,
-    /// Cases that are not right, the worst first: what they are short by, and their seeds.
+    /// Cases that are not right: how many roundings they are off by, and what they are.
     faults: Vec<(f64, String)>,
 }
 
@@ -100,7 +97,7 @@ impl Table {
             Judged::Verdict(verdict) => {
                 *self.statuses.entry(verdict.status.clone()).or_default() += 1;
                 if !verdict.is_right() {
-                    self.faults.push((verdict.short.worst(), fault(verdict)));
+                    self.faults.push((verdict.roundings().max(verdict.farthest()), fault(verdict)));
                 }
             }
             Judged::Refused { why, .. } => {
@@ -179,7 +176,7 @@ impl Table {
 
 fn fault(v: &Verdict) -> String {
     format!(
-        "case {}: {}; {}; certified {:e} in [{:e}, {:e}], true gap {:e}; short by gap {:e}, upper {:e}, lower {:e}, trace {:e}; \
+        "case {}: {}; {}; certified {:e} in [{:e}, {:e}], true gap {:e}; short by gap {:e}, upper {:e}, lower {:e}, trace {:e}, at members {:e}; \
          outside by {:?} ulps",
         v.seed,
         v.names.join("; "),
@@ -192,6 +189,7 @@ fn fault(v: &Verdict) -> String {
         v.short.upper,
         v.short.lower,
         v.short.trace,
+        v.short.members,
         v.outside
     )
 }
