@@ -1,12 +1,13 @@
 //! Solves a problem and compares what the certificate claims with the truth at the bits that were returned.
 
-use crate::draw::{Draw, Form, Problem, draw_problem};
+use crate::draw::Draw;
 use crate::exact::{Enclosure, Exact, exact, exact_vector, max, rounded};
-use crate::sets::Set;
-use couloir::problem::{Population, QuadraticSum, SaddleProblem};
+use crate::subject::Subject;
 use couloir::run::StopRules;
 use couloir::{Certificate, Inner, Method, Solution, Solve};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Units of the last place by which a returned point may miss a set that rounding cannot hit (boxes are met exactly).
 pub const ULPS: f64 = 4.0;
@@ -34,15 +35,6 @@ impl Truth {
     #[must_use]
     pub fn gap(&self) -> Exact {
         &self.worst.low - &self.least.high
-    }
-}
-
-/// The true bounds of a pair of a quadratic problem.
-#[must_use]
-pub fn truth(problem: &Problem, x: &[Exact], y: &[Exact]) -> Truth {
-    Truth {
-        worst: problem.y.maximum(&problem.f.in_y(x)),
-        least: problem.x.maximum(&problem.f.against_x(y)).negated(),
     }
 }
 
@@ -122,7 +114,7 @@ pub struct Case {
     /// The seed.
     pub seed: u64,
     /// The problem.
-    pub problem: Problem,
+    pub subject: Subject,
     /// The method.
     pub method: Method,
     /// The relative tolerance asked for.
@@ -220,7 +212,7 @@ pub fn case_seed(run: u64, number: u64) -> u64 {
 }
 
 /// A method by its name with budgets that keep a case short.
-fn short_method(name: &str, draw: &mut Draw) -> Method {
+fn short_method(name: &str, budget: u64, draw: &mut Draw) -> Method {
     let mut method: Method = name.parse().expect("a listed name");
     if draw.chance(0.25)
         && let Ok(slides) = method.clone().with_inner(Inner::Slide)
@@ -228,11 +220,11 @@ fn short_method(name: &str, draw: &mut Draw) -> Method {
         method = slides;
     }
     match &mut method {
-        Method::Certified(s) => s.inner_budget = 20_000,
-        Method::Printed(s) => s.inner_budget = 20_000,
-        Method::Mpscgs(s) => (s.inner_budget, s.first_batch) = (20_000, 2),
-        Method::PrintedMpscgs(s) => s.inner_budget = 20_000,
-        Method::Apg(s) => s.inner_budget = 20_000,
+        Method::Certified(s) => s.inner_budget = budget,
+        Method::Printed(s) => s.inner_budget = budget,
+        Method::Mpscgs(s) => (s.inner_budget, s.first_batch) = (budget, 2),
+        Method::PrintedMpscgs(s) => s.inner_budget = budget,
+        Method::Apg(s) => s.inner_budget = budget,
         Method::Svre(s) => s.batch = 2,
         _ => {}
     }
@@ -248,38 +240,19 @@ fn iterations(name: &str) -> u64 {
     }
 }
 
-/// The problem as the library is given it.
-///
-/// # Errors
-/// Numbers that the library refuses.
-pub fn as_given(problem: &Problem) -> couloir::Result<Box<dyn SaddleProblem + '_>> {
-    let f = &problem.f;
-    Ok(match problem.form {
-        Form::Library => Box::new(f.library()?),
-        Form::Sum => {
-            Box::new(QuadraticSum::new(f.library()?, Population::Finite(24), 0.5, 0.1, 3)?)
-        }
-        Form::Closures => Box::new(f.closures()?.with_constants(f.constants())?),
-        Form::BareClosures => Box::new(f.closures()?),
-        Form::Response => match &problem.y {
-            Set::Box { lower, upper } => {
-                let respond = |x: &[f64], y: &mut [f64]| f.respond(x, lower, upper, y);
-                Box::new(f.closures()?.with_best_response(respond))
-            }
-            _ => Box::new(f.closures()?),
-        },
-    })
-}
-
 impl Case {
     /// The case of a seed: a problem and one of the methods that take it.
     #[must_use]
     pub fn new(seed: u64, names: &[String]) -> Self {
         let mut draw = Draw::new(seed);
-        let problem = draw_problem(&mut draw);
+        let subject = Subject::draw(&mut draw);
         let tolerance = draw.one_of(&[1e-4, 1e-8, 1e-12, 1e-15]);
         let every = draw.one_of(&[1, 1, 7]);
-        let iterations = draw.one_of(&[30, 400, 400, 3_000]);
+        // decompositions take longer than everything else
+        let (x, y) = subject.sets();
+        let is_dear = [x.kind(), y.kind()].contains(&"nuclear");
+        let iterations = draw.one_of(if is_dear { &[20, 60, 200] } else { &[30, 300, 1_000] });
+        let budget = if is_dear { 500 } else { 20_000 };
         // of all methods in a random order the first that takes the problem
         let mut order: Vec<&String> = names.iter().collect();
         (1..order.len()).rev().for_each(|i| order.swap(i, draw.below(i + 1)));
@@ -289,23 +262,20 @@ impl Case {
         {
             order.swap(0, place);
         }
-        let methods: Vec<Method> = order.iter().map(|name| short_method(name, &mut draw)).collect();
+        let methods: Vec<Method> =
+            order.iter().map(|name| short_method(name, budget, &mut draw)).collect();
         let takes = |method: &&Method| {
-            let (Ok(x), Ok(y), Ok(f)) =
-                (problem.x.domain(), problem.y.domain(), as_given(&problem))
-            else {
-                return false;
-            };
-            Solve::new(&*f, &*x, &*y).method((*method).clone()).start().is_ok()
+            let started = subject
+                .with(|f, x, y| Solve::new(f, x, y).method((*method).clone()).start().map(|_| ()));
+            started.is_ok()
         };
         let method = methods.iter().find(takes).cloned().unwrap_or_default();
-        Case { seed, problem, method, tolerance, every, iterations }
+        Case { seed, subject, method, tolerance, every, iterations }
     }
 
     fn names(&self) -> [String; 4] {
-        let sets = format!("{}, {}", self.problem.x.kind(), self.problem.y.kind());
-        let Problem { place, form, .. } = self.problem;
-        [place.name().to_owned(), sets, form.name().to_owned(), self.method.to_string()]
+        let [place, sets, form] = self.subject.names();
+        [place, sets, form, self.method.to_string()]
     }
 
     /// Solves the case.
@@ -313,13 +283,12 @@ impl Case {
     /// # Errors
     /// What the library reports.
     pub fn solve(&self) -> couloir::Result<Solution> {
-        let (x, y) = (self.problem.x.domain()?, self.problem.y.domain()?);
-        let f = as_given(&self.problem)?;
         let mut rules = StopRules::default();
         rules.iterations = Some(iterations(self.method.name()).min(self.iterations));
         rules.relative_gap = Some(self.tolerance);
         rules.evaluate_every = self.every;
-        Solve::new(&*f, &*x, &*y).method(self.method.clone()).rules(rules).run()
+        let method = self.method.clone();
+        self.subject.with(|f, x, y| Solve::new(f, x, y).method(method).rules(rules).run())
     }
 
     /// Solves the case and compares.
@@ -331,13 +300,17 @@ impl Case {
             Ok(Err(error)) => return Judged::Refused { names, why: error.to_string() },
             Ok(Ok(solution)) => solution,
         };
-        let (x, y) = (&solved.x, &solved.y);
-        if !x.iter().chain(y).all(|v| v.is_finite()) {
+        if !solved.x.iter().chain(&solved.y).all(|v| v.is_finite()) {
             return Judged::Refused { names, why: "a point that is not finite".to_owned() };
         }
-        let Problem { x: x_set, y: y_set, f, .. } = &self.problem;
-        let at_bits = truth(&self.problem, &exact_vector(x), &exact_vector(y));
-        let at_members = truth(&self.problem, &x_set.nearest(x), &y_set.nearest(y));
+        let (x, y) = self.subject.points(&solved);
+        let (x_set, y_set) = self.subject.sets();
+        let at_bits = self.subject.truth(&exact_vector(&x), &exact_vector(&y));
+        let outside = [x_set.outside(&x), y_set.outside(&y)];
+        let at_members = match outside {
+            [0.0, 0.0] => at_bits.clone(),
+            _ => self.subject.truth(&x_set.nearest(&x), &y_set.nearest(&y)),
+        };
         let claim = solved.outcome.certificate;
         let short = Short {
             trace: compare_trace(&solved, &at_members),
@@ -353,9 +326,39 @@ impl Case {
             claim,
             gap: rounded(&at_bits.gap()),
             short,
-            outside: [x_set.outside(x), y_set.outside(y)],
+            outside,
             allowed: [may(x_set.kind()), may(y_set.kind())],
-            size: f.size((x_set, y_set), x, y),
+            size: self.subject.size(&x, &y),
         }))
     }
+}
+
+/// Judges the cases with these numbers in the run of a seed, in their order. Every core takes one case after the other: the
+/// library's own tasks stay on it.
+///
+/// # Panics
+/// No threads to be had.
+#[must_use]
+pub fn judge_all(run: u64, numbers: Range<u64>, names: &[String]) -> Vec<Judged> {
+    let next = AtomicU64::new(numbers.start);
+    let work = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        pool.install(|| {
+            let mut judged = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= numbers.end {
+                    return judged;
+                }
+                judged.push((number, Case::new(case_seed(run, number), names).judge()));
+            }
+        })
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let mut all: Vec<(u64, Judged)> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("cases catch panics")).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, judged)| judged).collect()
 }

@@ -1,8 +1,7 @@
 //! `certify [N] [--seed S] [--faults MOST]` judges N random problems and prints the table; `certify --case SEED` judges one.
 
-use couloir_certify::judge::{Case, case_seed, method_names};
+use couloir_certify::judge::{Case, judge_all, method_names};
 use couloir_certify::table::Table;
-use rayon::prelude::*;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -50,9 +49,7 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     let mut done = 0;
     while done < cases {
         let end = cases.min(done + CHUNK);
-        let judge = |number: u64| Case::new(case_seed(seed, number), &names).judge();
-        let judged: Vec<_> = (done..end).into_par_iter().map(judge).collect();
-        table = table.and(&judged);
+        table = table.and(&judge_all(seed, done..end, &names));
         done = end;
         let _ = writeln!(std::io::stderr(), "{done} of {cases}, {} wrong", table.all.wrong);
     }

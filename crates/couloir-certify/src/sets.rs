@@ -239,7 +239,9 @@ fn on_nuclear_ball(f: &Separable, rows: usize, columns: usize, radius: &Exact) -
     });
     let shrink = if size > *radius { radius / size } else { Exact::ONE };
     let mut point = compose(&triples, &weights[..triples.len()], rows, columns);
-    point.iter_mut().for_each(|p| *p = narrow(&wide(&(&*p * &shrink))) * (Exact::ONE - tiny(MARGIN)));
+    point
+        .iter_mut()
+        .for_each(|p| *p = narrow(&wide(&(&*p * &shrink))) * (Exact::ONE - tiny(MARGIN)));
     let plain = Separable { constant: Exact::ZERO, slope: f.slope.clone(), bend: f.bend.clone() };
     let high = &value + abs(&value) * tiny(MARGIN);
     Enclosure { low: plain.at(&point), high }
