@@ -127,6 +127,12 @@ impl Table {
         faults.iter().take(most).map(|(_, fault)| fault.clone()).collect()
     }
 
+    /// How many certificates of a method were judged.
+    #[must_use]
+    pub fn judged_by(&self, method: &str) -> u64 {
+        self.groups[3].get(method).map_or(0, |line| line.problems)
+    }
+
     /// Whether no case is wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
