@@ -1,0 +1,135 @@
+//! Whatever is solved: a quadratic problem or a robust classifier, behind one interface.
+
+use crate::draw::{Draw, Form, Problem, draw_problem};
+use crate::exact::Exact;
+use crate::judge::Truth;
+use crate::robust::Robust;
+use crate::sets::Set;
+use couloir::Solution;
+use couloir::domain::Domain;
+use couloir::problem::{Population, QuadraticSum, SaddleProblem};
+
+/// A problem whose true gaps are known.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A quadratic-bilinear problem.
+    Quadratic(Problem),
+    /// A robust classifier.
+    Robust(Robust),
+}
+
+/// The share of robust classifiers.
+const ROBUST: f64 = 0.05;
+
+impl Subject {
+    /// A random one.
+    #[must_use]
+    pub fn draw(draw: &mut Draw) -> Self {
+        if draw.chance(ROBUST) {
+            Subject::Robust(Robust::draw(draw))
+        } else {
+            Subject::Quadratic(draw_problem(draw))
+        }
+    }
+
+    /// Names for tables: the place, the sets, the form.
+    #[must_use]
+    pub fn names(&self) -> [String; 3] {
+        let (x, y) = self.sets();
+        let sets = format!("{}, {}", x.kind(), y.kind());
+        match self {
+            Subject::Quadratic(problem) => {
+                [problem.place.name().to_owned(), sets, problem.form.name().to_owned()]
+            }
+            Subject::Robust(_) => {
+                ["robust classifier".to_owned(), sets, "RobustMulticlass".to_owned()]
+            }
+        }
+    }
+
+    /// The two sets.
+    #[must_use]
+    pub fn sets(&self) -> (Set, Set) {
+        match self {
+            Subject::Quadratic(problem) => (problem.x.clone(), problem.y.clone()),
+            Subject::Robust(robust) => (robust.x_set(), robust.y_set()),
+        }
+    }
+
+    /// Hands the problem and its sets to the library.
+    ///
+    /// # Errors
+    /// Numbers that the library refuses; what `work` reports.
+    pub fn with<T>(
+        &self,
+        work: impl FnOnce(&dyn SaddleProblem, &dyn Domain, &dyn Domain) -> couloir::Result<T>,
+    ) -> couloir::Result<T> {
+        match self {
+            Subject::Quadratic(problem) => {
+                let (x, y) = (problem.x.domain()?, problem.y.domain()?);
+                work(&*as_given(problem)?, &*x, &*y)
+            }
+            Subject::Robust(robust) => {
+                let model = robust.model()?;
+                work(&model, &model.x_set()?, model.y_set())
+            }
+        }
+    }
+
+    /// The points of a solution as the sets of this crate have them.
+    #[must_use]
+    pub fn points(&self, solution: &Solution) -> (Vec<f64>, Vec<f64>) {
+        let x = match self {
+            Subject::Quadratic(_) => solution.x.clone(),
+            Subject::Robust(robust) => match robust.model() {
+                Ok(model) => model.class_major(&solution.x),
+                Err(_) => solution.x.clone(),
+            },
+        };
+        (x, solution.y.clone())
+    }
+
+    /// The true bounds of a pair.
+    #[must_use]
+    pub fn truth(&self, x: &[Exact], y: &[Exact]) -> Truth {
+        match self {
+            Subject::Quadratic(problem) => Truth {
+                worst: problem.y.maximum(&problem.f.in_y(x)),
+                least: problem.x.maximum(&problem.f.against_x(y)).negated(),
+            },
+            Subject::Robust(robust) => robust.truth(x, y),
+        }
+    }
+
+    /// The size of the numbers that cancel in the value.
+    #[must_use]
+    pub fn size(&self, x: &[f64], y: &[f64]) -> f64 {
+        match self {
+            Subject::Quadratic(problem) => problem.f.size((&problem.x, &problem.y), x, y),
+            Subject::Robust(robust) => robust.size(x, y),
+        }
+    }
+}
+
+/// A quadratic problem as the library is given it.
+///
+/// # Errors
+/// Numbers that the library refuses.
+fn as_given(problem: &Problem) -> couloir::Result<Box<dyn SaddleProblem + '_>> {
+    let f = &problem.f;
+    Ok(match problem.form {
+        Form::Library => Box::new(f.library()?),
+        Form::Sum => {
+            Box::new(QuadraticSum::new(f.library()?, Population::Finite(24), 0.5, 0.1, 3)?)
+        }
+        Form::Closures => Box::new(f.closures()?.with_constants(f.constants())?),
+        Form::BareClosures => Box::new(f.closures()?),
+        Form::Response => match &problem.y {
+            Set::Box { lower, upper } => {
+                let respond = |x: &[f64], y: &mut [f64]| f.respond(x, lower, upper, y);
+                Box::new(f.closures()?.with_best_response(respond))
+            }
+            _ => Box::new(f.closures()?),
+        },
+    })
+}
