@@ -293,7 +293,7 @@ fn the_bounds_of_the_theorem_hold_at_the_current_pair_down_to_rounding() {
             Flow::Continue
         };
         let settings = CertifiedSettings::default().first_lhat(1e-20);
-        let solve = Solve::new(&problem, &*x, &*y).method(settings.into());
+        let solve = Solve::new(&problem, &*x, &*y).method(Method::from(settings));
         let solve = solve.relative_gap(1e-15).iterations(100);
         solve.run_with(&mut observe).expect("a run");
     }

@@ -2,7 +2,7 @@
 
 use super::{Cndg, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::linalg::norm;
+use crate::linalg::{norm, sum_rounding};
 use crate::watch::Watch;
 
 /// The Euclidean ball `{p : |p| <= radius}`.
@@ -81,7 +81,10 @@ impl Oracle for L2BallOracle<'_> {
         for (p, g) in p.iter_mut().zip(g) {
             *p = if length > 0.0 { -self.set.radius * (g / length) } else { 0.0 };
         }
-        Ok(LinearMin::exact(-self.set.radius * length))
+        let value = -self.set.radius * length;
+        // the length is a sum that rounds, and so is the point
+        let lower = value * (1.0 + 2.0 * sum_rounding(g.len()));
+        Ok(LinearMin { lower, ..LinearMin::exact(value) })
     }
 
     fn has_prox(&self) -> bool {

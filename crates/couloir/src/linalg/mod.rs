@@ -30,6 +30,7 @@ pub(crate) use vector::{
 };
 pub(crate) use vector::{
     axpby, axpy, combine, dot_difference, dot_of_differences, norm_squared, step_toward,
+    sum_rounding,
 };
 pub use vector::{between, distance_squared, dot, norm, scale};
 

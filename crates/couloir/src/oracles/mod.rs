@@ -4,16 +4,19 @@
 mod batches;
 mod function;
 mod ledger;
+mod rounding;
 mod sets;
 
 pub use ledger::{Counter, Ledger, OracleCounts};
 
-use crate::domain::{Domain, Oracle};
+use crate::domain::{Confidence, Domain, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::linalg::norm;
 use crate::problem::{ImageSpace, LocalImages, PointX, SaddleProblem, WithFallbacks};
 use crate::random::Population;
 use crate::state::Archive;
 use crate::watch::Watch;
+use rounding::Seen;
 
 /// Which account a call is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,15 @@ pub struct Oracles<'a> {
     x: Box<dyn Oracle + 'a>,
     y: Box<dyn Oracle + 'a>,
     grad_image: Vec<f64>,
+    /// The diameters of X and Y.
+    pub(crate) diameters: [f64; 2],
+    /// A bound of the length of a point of X.
+    farthest_x: f64,
+    /// What was seen of the gradients of a problem that promises nothing about their rounding.
+    seen: Option<Seen>,
+    /// On what all answers so far rest, and the last one of each block.
+    confidence: Confidence,
+    last_confidence: [Confidence; 2],
     /// The watch of the run, for x and for y.
     watches: [Watch; 2],
 }
@@ -93,6 +105,11 @@ impl<'a> Oracles<'a> {
             (can.operator.is_some(), can.best_response.is_some());
         let population = can.sampled.map(|s| s.population());
         let grad_image = vec![0.0; with_fallbacks.image_dim()];
+        let seen = can.rounding.is_none().then(Seen::default);
+        let diameters = [x_set, y_set].map(|set| 1.001 * set.diameter());
+        let mut centre = vec![0.0; x_set.dim()];
+        x_set.center(&mut centre);
+        let farthest_x = norm(&centre) + diameters[0];
         let mut oracles = Oracles {
             problem,
             borrowed,
@@ -106,6 +123,11 @@ impl<'a> Oracles<'a> {
             x: x_set.oracle(),
             y: y_set.oracle(),
             grad_image,
+            diameters,
+            farthest_x,
+            seen,
+            confidence: Confidence::Exact,
+            last_confidence: [Confidence::Exact; 2],
             watches: Default::default(),
         };
         oracles.attend(&Watch::default());
@@ -146,6 +168,11 @@ impl<'a> Oracles<'a> {
         self.has_best_response
     }
 
+    /// Whether images are other than the points themselves.
+    pub(crate) fn has_operator(&self) -> bool {
+        self.has_operator
+    }
+
     /// The problem.
     #[must_use]
     pub fn problem(&self) -> &(dyn SaddleProblem + 'a) {
@@ -172,7 +199,27 @@ impl<'a> Oracles<'a> {
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("ledger", |archive| self.ledger.state(archive))?;
         archive.nested("x_set", |archive| self.x.state(archive))?;
-        archive.nested("y_set", |archive| self.y.state(archive))
+        archive.nested("y_set", |archive| self.y.state(archive))?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        let [x, y] = &mut self.last_confidence;
+        archive.nested("last_confidence_x", |archive| x.state(archive))?;
+        archive.nested("last_confidence_y", |archive| y.state(archive))?;
+        let (image_dim, dim_y) = (self.grad_image.len(), self.y_set.dim());
+        match &mut self.seen {
+            Some(seen) => archive.nested("seen", |archive| seen.state(archive, image_dim, dim_y)),
+            None => Ok(()),
+        }
+    }
+
+    /// On what a certificate of this run rests: on every answer so far, each of which counts once.
+    #[must_use]
+    pub fn confidence(&self) -> Confidence {
+        self.confidence
+    }
+
+    /// Certificates rest on this too.
+    pub(crate) fn rest_on(&mut self, confidence: Confidence) {
+        self.confidence = self.confidence.and(confidence);
     }
 
     /// Saves or loads a point; what was prepared from its image is prepared again, which gives the same bits.

@@ -1,7 +1,6 @@
 //! The best pair so far by its FW-gap, for methods that have no certificate of their own.
 
 use crate::certificate::{Certificate, GapScratch, fw_gap};
-use crate::domain::Confidence;
 use crate::error::Result;
 use crate::oracles::Oracles;
 use crate::problem::PointX;
@@ -12,7 +11,6 @@ pub struct Incumbent {
     pub(super) certificate: Certificate,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
-    confidence: Confidence,
     scratch: GapScratch,
 }
 
@@ -24,7 +22,6 @@ impl Incumbent {
             certificate: Certificate::NONE,
             x: x.to_vec(),
             y: y.to_vec(),
-            confidence: Confidence::Exact,
             scratch: GapScratch::new(x.len(), y.len()),
         }
     }
@@ -47,15 +44,19 @@ impl Incumbent {
     /// Values or gradients that are not finite, and what linear minimisation reports.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
-        // the best of all bounds so far holds if all of them do
-        self.confidence = self.confidence.and(now.confidence);
+        self.offer(now, &at.x, y);
+        Ok(())
+    }
+
+    /// Keeps a pair if its certificate is the best so far.
+    pub(super) fn offer(&mut self, now: Certificate, x: &[f64], y: &[f64]) {
         if now.gap < self.certificate.gap {
             self.certificate = now;
-            self.certificate.confidence = self.confidence;
-            self.x.copy_from_slice(&at.x);
+            self.x.copy_from_slice(x);
             self.y.copy_from_slice(y);
         }
-        Ok(())
+        // the best of all bounds so far holds if all of them do
+        self.certificate.confidence = now.confidence;
     }
 
     /// Saves or loads it.
@@ -64,7 +65,6 @@ impl Incumbent {
     /// What the archive reports.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("certificate", |archive| self.certificate.state(archive))?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))?;
         archive.numbers("x", &mut self.x)?;
         archive.numbers("y", &mut self.y)
     }
