@@ -45,8 +45,9 @@ impl Certificate {
     /// The same where the value may be off by `rounding`, which concerns the two bounds and not the gap between them.
     fn charged(value: f64, rounding: f64, gap_x: f64, gap_y: f64, confidence: Confidence) -> Self {
         let sums = |gap: f64| rounding + 2.0 * f64::EPSILON * (value.abs() + gap);
+        let room = if rounding > 0.0 { 1.0 + 4.0 * f64::EPSILON } else { 1.0 };
         Certificate {
-            gap: gap_x + gap_y,
+            gap: (gap_x + gap_y) * room,
             gap_x,
             gap_y,
             upper: value + gap_y + if rounding > 0.0 { sums(gap_y) } else { 0.0 },

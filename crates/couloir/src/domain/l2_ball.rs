@@ -1,6 +1,6 @@
 //! The Euclidean ball.
 
-use super::{Cndg, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
+use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::{norm, sum_rounding};
 use crate::watch::Watch;
@@ -75,6 +75,10 @@ struct L2BallOracle<'a> {
 }
 
 impl Oracle for L2BallOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient over the Euclidean ball", g)?;
         let length = norm(g);

@@ -110,7 +110,7 @@ impl<'a> Oracles<'a> {
         check_finite("grad_x", out)?;
         check_finite("gradient in the image of x", in_image)?;
         if self.seen.is_some() {
-            self.see_grad_image(at, y, in_image, Some(norm(out)));
+            self.see_grad_x(norm(out));
         }
         Ok(())
     }
@@ -143,9 +143,8 @@ impl<'a> Oracles<'a> {
             check_finite("gradient in the image of x", in_image)?;
             check_finite("image of x", image)?;
         }
-        // |A A^T s| is at most |A| |A^T s|
-        let long = (lengths[0] * lengths[1]).sqrt();
-        self.see_grad_image(at, y, in_image, Some(long));
+        // |A^T s|^2 = <s, A A^T s>
+        self.see_grad_x((lengths[0] * lengths[1]).sqrt());
         Ok(lengths)
     }
 
@@ -185,7 +184,7 @@ impl<'a> Oracles<'a> {
         counts.grad_y += 1;
         counts.component_grads += components;
         check_finite("grad_y", out)?;
-        self.see_grad_y(at, y, out);
+        self.see_grad_y(out);
         Ok(())
     }
 

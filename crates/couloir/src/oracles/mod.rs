@@ -63,13 +63,14 @@ pub struct Oracles<'a> {
     grad_image: Vec<f64>,
     /// The diameters of X and Y.
     pub(crate) diameters: [f64; 2],
-    /// A bound of the length of a point of X.
-    farthest_x: f64,
+    /// Bounds of the length of a point of X and of Y.
+    farthest: [f64; 2],
+    /// What rounding is taken to make of plain sums.
+    plain_rounding: f64,
     /// What was seen of the gradients of a problem that promises nothing about their rounding.
     seen: Option<Seen>,
-    /// On what all answers so far rest, and the last one of each block.
+    /// On what all answers so far rest.
     confidence: Confidence,
-    last_confidence: [Confidence; 2],
     /// The watch of the run, for x and for y.
     watches: [Watch; 2],
 }
@@ -105,11 +106,14 @@ impl<'a> Oracles<'a> {
             (can.operator.is_some(), can.best_response.is_some());
         let population = can.sampled.map(|s| s.population());
         let grad_image = vec![0.0; with_fallbacks.image_dim()];
+        let plain_rounding = with_fallbacks.plain_rounding();
         let seen = can.rounding.is_none().then(Seen::default);
         let diameters = [x_set, y_set].map(|set| 1.001 * set.diameter());
-        let mut centre = vec![0.0; x_set.dim()];
-        x_set.center(&mut centre);
-        let farthest_x = norm(&centre) + diameters[0];
+        let farthest = [x_set, y_set].map(|set| {
+            let mut centre = vec![0.0; set.dim()];
+            set.center(&mut centre);
+            norm(&centre) + 1.001 * set.diameter()
+        });
         let mut oracles = Oracles {
             problem,
             borrowed,
@@ -124,10 +128,10 @@ impl<'a> Oracles<'a> {
             y: y_set.oracle(),
             grad_image,
             diameters,
-            farthest_x,
+            farthest,
+            plain_rounding,
             seen,
             confidence: Confidence::Exact,
-            last_confidence: [Confidence::Exact; 2],
             watches: Default::default(),
         };
         oracles.attend(&Watch::default());
@@ -201,12 +205,8 @@ impl<'a> Oracles<'a> {
         archive.nested("x_set", |archive| self.x.state(archive))?;
         archive.nested("y_set", |archive| self.y.state(archive))?;
         archive.nested("confidence", |archive| self.confidence.state(archive))?;
-        let [x, y] = &mut self.last_confidence;
-        archive.nested("last_confidence_x", |archive| x.state(archive))?;
-        archive.nested("last_confidence_y", |archive| y.state(archive))?;
-        let (image_dim, dim_y) = (self.grad_image.len(), self.y_set.dim());
         match &mut self.seen {
-            Some(seen) => archive.nested("seen", |archive| seen.state(archive, image_dim, dim_y)),
+            Some(seen) => archive.nested("seen", |archive| seen.state(archive)),
             None => Ok(()),
         }
     }

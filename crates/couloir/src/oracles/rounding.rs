@@ -2,128 +2,71 @@
 
 use super::Oracles;
 use crate::error::Result;
-use crate::linalg::{distance_squared, norm};
-use crate::problem::{PointX, Rounding, WithFallbacks};
+use crate::linalg::{norm, sum_rounding};
+use crate::problem::{PointX, Rounding};
 use crate::state::Archive;
 
-/// What has been seen of one gradient of a problem that promises nothing: how large it was, and how fast it moves.
-#[derive(Default)]
-struct SeenGradient {
-    /// The largest length.
-    largest: f64,
-    /// The largest change per distance from the first pair.
-    fastest: f64,
-    /// The first pair, and the gradient there.
-    first: Option<[Vec<f64>; 3]>,
-}
-
-impl SeenGradient {
-    fn see(&mut self, image: &[f64], y: &[f64], gradient: &[f64]) {
-        self.largest = self.largest.max(norm(gradient));
-        let Some([image_0, y_0, gradient_0]) = &self.first else {
-            self.first = Some([image, y, gradient].map(<[f64]>::to_vec));
-            return;
-        };
-        let distance = |a: &[f64], b: &[f64]| distance_squared(a, b).sqrt();
-        let moved = distance(image, image_0) + distance(y, y_0);
-        let change = distance(gradient, gradient_0) / moved;
-        if change.is_finite() {
-            self.fastest = self.fastest.max(change);
-        }
-    }
-
-    /// The size of the terms that add up to the gradient at a pair of these lengths: those of a function that is computed
-    /// from `x` and `y` themselves, not from differences to a centre, are as large as its slope times these lengths.
-    fn terms(&self, lengths: f64) -> f64 {
-        self.largest + self.fastest * lengths
-    }
-
-    fn state(&mut self, archive: &mut Archive<'_>, lens: [usize; 3]) -> Result<()> {
-        archive.number("largest", &mut self.largest)?;
-        archive.number("fastest", &mut self.fastest)?;
-        let mut has_first = self.first.is_some();
-        archive.flag("has_first", &mut has_first)?;
-        if !has_first {
-            self.first = None;
-            return Ok(());
-        }
-        let [image, y, gradient] = self.first.get_or_insert_with(|| lens.map(|len| vec![0.0; len]));
-        archive.numbers("image", image)?;
-        archive.numbers("y", y)?;
-        archive.numbers("gradient", gradient)
-    }
-}
-
-/// The same of both gradients, for problems that promise nothing.
+/// The largest gradients in `x` and in `y` so far, of a problem that promises nothing.
 #[derive(Default)]
 pub(super) struct Seen {
-    x: SeenGradient,
-    y: SeenGradient,
-    /// How much longer `A^T s` was than `s`, at the most.
-    adjoint: f64,
+    largest_x: f64,
+    largest_y: f64,
 }
 
+/// How much steeper than where it was seen a function is taken to be elsewhere.
+const ELSEWHERE: f64 = 4.0;
+
 impl Seen {
-    pub fn state(&mut self, archive: &mut Archive<'_>, image: usize, y: usize) -> Result<()> {
-        archive.nested("x", |archive| self.x.state(archive, [image, y, image]))?;
-        archive.nested("y", |archive| self.y.state(archive, [image, y, y]))?;
-        archive.number("adjoint", &mut self.adjoint)
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("largest_x", &mut self.largest_x)?;
+        archive.number("largest_y", &mut self.largest_y)
     }
 }
 
 impl Oracles<'_> {
-    /// Sees a gradient in the image, and how long `A^T` of it is where that is known.
-    pub(super) fn see_grad_image(
-        &mut self,
-        at: &PointX,
-        y: &[f64],
-        in_image: &[f64],
-        length: Option<f64>,
-    ) {
+    /// Sees how long a gradient in `x` is.
+    pub(super) fn see_grad_x(&mut self, length: f64) {
         if let Some(seen) = &mut self.seen {
-            seen.x.see(&at.image, y, in_image);
-            let own = norm(in_image);
-            if let Some(length) = length.filter(|_| own > 0.0) {
-                seen.adjoint = seen.adjoint.max(length / own);
-            }
+            seen.largest_x = seen.largest_x.max(length);
         }
     }
 
     /// Sees a gradient in `y`.
-    pub(super) fn see_grad_y(&mut self, at: &PointX, y: &[f64], gradient: &[f64]) {
+    pub(super) fn see_grad_y(&mut self, gradient: &[f64]) {
         if let Some(seen) = &mut self.seen {
-            seen.y.see(&at.image, y, gradient);
+            seen.largest_y = seen.largest_y.max(norm(gradient));
         }
     }
 
     /// Bounds of the rounding in what the problem returns at a pair where its value is this: those that it promises, or
-    /// estimates for a function that is computed by sums over the coordinates.
+    /// estimates for a function that is computed by sums over the coordinates, from `x` and `y` themselves: over a set that lies far
+    /// from the origin the terms of its gradients are larger than those by as much as the set is far for its width.
     pub(crate) fn rounding(&self, at: &PointX, y: &[f64], value: f64) -> Rounding {
-        let reach = self.diameters[0];
-        let Some(seen) = &self.seen else {
+        let [dx, dy] = self.diameters;
+        let Some(Seen { largest_x, largest_y }) = self.seen else {
             let known = self.ask(|problem| {
                 let known = problem.capabilities().rounding;
-                known.map(|known| known.rounding(at.prepared(), y, reach))
+                known.map(|known| known.rounding(at.prepared(), y, dx))
             });
             return known.unwrap_or(Rounding::NONE).checked();
         };
-        let share = WithFallbacks::new(&*self.problem).plain_rounding();
-        let (image, length) = (self.images().norm(&at.image), norm(y));
-        let in_image = share * seen.x.terms(image + length);
-        let (adjoint, steep) = (seen.adjoint.max(1.0), seen.y.largest);
+        let share = self.plain_rounding;
+        let [far_x, far_y] = self.farthest;
+        // a single point has no way to go, and no rounding on it
+        let away = |far: f64, diameter: f64| if diameter > 0.0 { far / diameter } else { 1.0 };
+        let terms = 1.0 + away(far_x, dx) + away(far_y, dy);
         Rounding {
-            value: share * (value.abs() + seen.x.largest * image + steep * length),
-            // the product with A^T rounds as well
-            grad_x: 2.0 * adjoint * in_image,
-            grad_y: share * seen.y.terms(image + length),
-            steepest_y: steep + seen.y.fastest * adjoint * reach,
+            value: share * (value.abs() + largest_x * far_x + largest_y * far_y),
+            grad_x: share * largest_x * terms,
+            grad_y: share * largest_y * terms,
+            steepest_y: ELSEWHERE * largest_y,
         }
         .checked()
     }
 
     /// What rounding makes of `constant + min <slope, .>` over X, for a slope of this length.
     pub(crate) fn rounding_of_minimum(&self, constant: f64, length: f64) -> f64 {
-        let sum = crate::linalg::sum_rounding(self.problem.dim_x());
-        sum * length * self.farthest_x + 4.0 * f64::EPSILON * constant.abs()
+        let sum = sum_rounding(self.problem.dim_x());
+        sum * length * self.farthest[0] + 4.0 * f64::EPSILON * constant.abs()
     }
 }

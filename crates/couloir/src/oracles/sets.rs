@@ -17,14 +17,8 @@ impl<'a> Oracles<'a> {
         self.watches[block as usize].spend(1)?;
         let answer = self.oracle(block).lmo(g, p)?;
         self.count_lo(block, 1, answer.products);
-        self.rest_on_answer(block, answer.confidence);
+        self.rest_on(answer.confidence);
         Ok(answer)
-    }
-
-    /// Certificates rest on an answer of this block.
-    fn rest_on_answer(&mut self, block: Block, confidence: Confidence) {
-        self.last_confidence[block as usize] = confidence;
-        self.rest_on(confidence);
     }
 
     /// The least value of `<g, .>` over X.
@@ -32,7 +26,7 @@ impl<'a> Oracles<'a> {
         self.watch().spend(1)?;
         let answer = self.x.support(g, scratch)?;
         self.count_lo(Block::X, 1, answer.products);
-        self.rest_on_answer(Block::X, answer.confidence);
+        self.rest_on(answer.confidence);
         Ok(answer)
     }
 
@@ -75,7 +69,7 @@ impl<'a> Oracles<'a> {
             None => None,
         };
         let answer = found.unwrap_or(LinearMin::exact(f64::NEG_INFINITY));
-        self.rest_on_answer(Block::X, answer.confidence);
+        self.rest_on(answer.confidence);
         Ok(answer)
     }
 
@@ -159,7 +153,8 @@ impl<'a> Oracles<'a> {
                 watch.add(report.lo_calls.saturating_sub(seen));
                 self.count_lo(block, report.lo_calls, report.products);
                 // its gap rests on the answer of its last test alone
-                self.rest_on(self.last_confidence[block as usize]);
+                let confidence = self.oracle(block).confidence();
+                self.rest_on(confidence);
             }
             Err(_) => self.count_lo(block, seen, 0),
         }

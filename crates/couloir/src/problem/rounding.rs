@@ -39,8 +39,8 @@ impl Rounding {
 /// Known bounds of rounding: certificates are charged with them, so that they hold for the numbers that come out of a
 /// processor as they would for real ones.
 ///
-/// For a problem without this capability the bounds are estimated from the sizes of its values, gradients and arguments, and from how far
-/// its gradients move (docs/theory.md, "Rounding"): generous where a function is computed by plain sums.
+/// For a problem without this capability the bounds are estimated from the sizes of its values and gradients and from where its sets
+/// lie (docs/theory.md, "Rounding"): generous where a function is computed by plain sums.
 ///
 /// ```
 /// use couloir::problem::{Capabilities, KnownRounding, PreparedImage, Rounding, SaddleProblem};
