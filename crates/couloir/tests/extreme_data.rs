@@ -66,7 +66,8 @@ fn check_claims(data: &Data, fitted: &Fitted, certificate: Certificate) -> Resul
     )?;
     ensure(value <= worst + ROUNDING * size, format!("{value:e} above {worst:e}"))?;
     ensure(
-        gap >= worst - lower - ROUNDING * size,
+        // the lower bound is charged with rounding of its own, which the gap does not contain
+        gap >= worst - lower - ROUNDING * (size + lower.abs()),
         format!("gap {gap:e} is less than {:e}", worst - lower),
     )?;
     // the lower bound is one of min_X f(X, y): no point that a descent of our own finds is below it
