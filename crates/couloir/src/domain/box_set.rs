@@ -99,6 +99,10 @@ impl Domain for BoxSet {
         }
     }
 
+    fn is_polytope(&self) -> Option<bool> {
+        Some(true)
+    }
+
     fn oracle(&self) -> Box<dyn Oracle + '_> {
         Box::new(BoxOracle { set: self })
     }

@@ -73,6 +73,10 @@ impl Domain for L1Ball {
         format!("the l1 ball of radius {} in dimension {}", self.radius, self.dim)
     }
 
+    fn is_polytope(&self) -> Option<bool> {
+        Some(true)
+    }
+
     fn oracle(&self) -> Box<dyn Oracle + '_> {
         Box::new(L1BallOracle {
             set: self,

@@ -64,6 +64,10 @@ impl Domain for L2Ball {
         format!("the Euclidean ball of radius {} in dimension {}", self.radius, self.dim)
     }
 
+    fn is_polytope(&self) -> Option<bool> {
+        Some(false)
+    }
+
     fn oracle(&self) -> Box<dyn Oracle + '_> {
         Box::new(L2BallOracle { set: self, scratch: Some(Cndg::new(self.dim)) })
     }

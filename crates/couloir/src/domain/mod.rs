@@ -13,6 +13,7 @@
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
 //! | [`LoSet`] | the user's closure | - | - |
 
+mod atom;
 mod box_set;
 mod by_gram;
 mod l1_ball;
@@ -24,6 +25,7 @@ mod simplex;
 mod slide;
 mod threshold;
 
+pub use atom::Atom;
 pub use box_set::BoxSet;
 pub(crate) use by_gram::mixed;
 pub use by_gram::{ByGram, Factor, Products};
@@ -133,6 +135,12 @@ pub trait Domain: Send + Sync {
 
     /// What the set is, for messages: "the unit simplex in dimension 5".
     fn describe(&self) -> String;
+
+    /// Whether the set is a polytope, or `None` if nobody knows: a set that is known by its linear minimisation alone.
+    /// Methods for polytopes refuse sets that are none.
+    fn is_polytope(&self) -> Option<bool> {
+        None
+    }
 
     /// A working instance, with its own scratch memory.
     fn oracle(&self) -> Box<dyn Oracle + '_>;

@@ -86,6 +86,10 @@ impl Domain for Simplex {
         }
     }
 
+    fn is_polytope(&self) -> Option<bool> {
+        Some(true)
+    }
+
     fn oracle(&self) -> Box<dyn Oracle + '_> {
         Box::new(SimplexOracle {
             set: self,

@@ -181,6 +181,10 @@ impl Domain for NuclearBall {
         )
     }
 
+    fn is_polytope(&self) -> Option<bool> {
+        Some(false)
+    }
+
     fn oracle(&self) -> Box<dyn Oracle + '_> {
         Box::new(NuclearOracle::new(self))
     }
