@@ -21,6 +21,7 @@ fn methods() -> Vec<(Method, u64)> {
         (Method::mpscgs(), 1),
         (Method::spfw(), 15),
         (Method::spafw(), 15),
+        (Method::sppfw(), 15),
         (Method::svre(), 15),
         (Method::extragradient(), 10),
         (Method::apg(), 20),

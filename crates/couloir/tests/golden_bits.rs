@@ -27,13 +27,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Every method with the iterations that it runs for.
-const METHODS: [(&str, u64); 9] = [
+const METHODS: [(&str, u64); 10] = [
     ("certified", 80),
     ("mpcgs", 3),
     ("mpscgs", 1),
     ("batched", 40),
     ("spfw", 20),
     ("spafw", 20),
+    ("sppfw", 20),
     ("svre", 20),
     ("extragradient", 10),
     ("apg", 40),

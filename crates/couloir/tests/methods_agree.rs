@@ -44,7 +44,7 @@ fn shared() -> Vec<Shared> {
             x_set: Box::new(L2Ball::new(3, 1.0).expect("a ball")),
             y_set: Box::new(L2Ball::new(3, 1.0).expect("a ball")),
             sum: problem(vec![0.1, 0.0, -0.1], vec![0.0, 0.1, 0.0], vec![0.0; 3], vec![0.0; 3]),
-            without: vec!["spafw"], // no polytopes
+            without: vec!["spafw", "sppfw"], // no polytopes
             inside: Some((0.85, 0.9)),
         },
         Shared {
@@ -71,6 +71,7 @@ fn methods(shared: &Shared) -> Vec<(&'static str, Method)> {
         ("batched", Method::batched()),
         ("mpscgs", MpscgsSettings::default().sigma(sigma).into()),
         ("spafw", Method::spafw()),
+        ("sppfw", Method::sppfw()),
         ("svre", SvreSettings::default().batch(10).into()),
         ("extragradient", Method::extragradient()),
         ("apg", Method::apg()),

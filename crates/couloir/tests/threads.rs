@@ -21,6 +21,7 @@ fn methods() -> Vec<(Method, usize, u64)> {
         (Method::mpscgs(), 2_500, 1),
         (Method::spfw(), 30_000, 20),
         (Method::spafw(), 30_000, 20),
+        (Method::sppfw(), 30_000, 20),
         (Method::svre(), 30_000, 20),
         (Method::extragradient(), 30_000, 10),
         (Method::apg(), 30_000, 15),

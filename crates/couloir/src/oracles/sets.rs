@@ -104,14 +104,6 @@ impl<'a> Oracles<'a> {
         }
     }
 
-    /// Whether the set of this block has an away oracle: whether it is a polytope.
-    pub(crate) fn has_away(&self, block: Block) -> bool {
-        match block {
-            Block::X => self.x.has_away(),
-            Block::Y => self.y.has_away(),
-        }
-    }
-
     /// Writes `argmin <g, u> + beta/2 |u - q|^2` over the set of this block; returns the gap that is left.
     ///
     /// # Errors

@@ -15,10 +15,13 @@ mod step_search;
 
 /// Methods of others, to compare with.
 mod baseline {
+    pub mod active_set;
+    pub mod adaptive_step;
     pub mod apg;
     pub mod extragradient;
     pub mod spafw;
     pub mod spfw;
+    pub mod sppfw;
     pub mod svre;
 }
 
@@ -26,6 +29,7 @@ pub use baseline::apg::{Apg, ApgSettings};
 pub use baseline::extragradient::{Extragradient, ExtragradientSettings};
 pub use baseline::spafw::{SpAfw, SpAfwSettings, SpAfwStep};
 pub use baseline::spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
+pub use baseline::sppfw::SpPfwSettings;
 pub use baseline::svre::{Epoch, Svre, SvreSettings};
 pub use batched::BatchedSettings;
 pub use incumbent::Incumbent;
@@ -65,6 +69,7 @@ methods! {
     batched: BatchedSettings,
     spfw: SpfwSettings,
     spafw: SpAfwSettings,
+    sppfw: SpPfwSettings,
     svre: SvreSettings,
     extragradient: ExtragradientSettings,
     apg: ApgSettings,

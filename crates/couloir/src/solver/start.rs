@@ -16,7 +16,7 @@ pub enum Need {
     Batches,
     /// A problem that is a mean over finitely many samples.
     FiniteSum,
-    /// Polytopes in both blocks.
+    /// Polytopes in both blocks. A set of which nobody knows is taken for one ([`Domain::is_polytope`]).
     Polytopes,
     /// Constants that the problem must give (or the settings, where they can).
     Constants(&'static str),
@@ -105,8 +105,9 @@ impl<'a, 's> Start<'a, 's> {
                 "use a projection-free method, for instance `certified`",
             ),
             Need::Polytopes => {
-                match [Block::X, Block::Y].into_iter().find(|block| !oracles.has_away(*block)) {
-                    Some(block) => of_set(
+                let sets = [(Block::X, self.x_set), (Block::Y, self.y_set)];
+                match sets.into_iter().find(|(_, set)| set.is_polytope() == Some(false)) {
+                    Some((block, _)) => of_set(
                         block,
                         "away oracle",
                         "the method needs polytopes in both blocks; use `spfw` or `certified` here",

@@ -165,11 +165,16 @@ fn polytopes(mu_x: f64, coupling: f64) -> Case {
     let mut methods = vec![Method::spafw(), Method::spfw(), Method::certified(), Method::mpcgs()];
     for step in [SpAfwStep::Open, SpAfwStep::Adaptive] {
         methods.push(SpAfwSettings::default().step(step).into());
+        methods.push(SpPfwSettings::default().step(step).atoms(3).into());
     }
     let (diameters, widths) = ((x_set.diameter(), y_set.diameter()), (0.5, 0.5));
     let rate = SpfwRate::polytope(&problem.constants(), mu_x, diameters, widths);
     if let Ok(rate) = rate {
         methods.push(SpAfwSettings::default().step(SpAfwStep::Gap(rate)).into());
+    }
+    let rate = SpfwRate::pairwise(&problem.constants(), mu_x, diameters, widths);
+    if let Ok(rate) = rate {
+        methods.push(SpPfwSettings::default().step(SpAfwStep::Gap(rate)).into());
     }
     let rate = SpfwRate::interior(&problem.constants(), mu_x, diameters, widths);
     if let Ok(rate) = rate {
@@ -251,14 +256,20 @@ fn cases() -> Vec<Case> {
     cases.push(Case::new("solved at the start", bare(5, 0.0), ball(5), ball(5), methods));
 
     // a set known by its linear minimisation alone, which certificates then rest on
-    let own = LoSet::new(5, 2.0, vec![0.0; 5], |g, p| {
-        let length = g.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-300);
-        p.iter_mut().zip(g).for_each(|(p, g)| *p = -g / length);
-    });
+    let own = || {
+        let lo = |g: &[f64], p: &mut [f64]| {
+            let length = g.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-300);
+            p.iter_mut().zip(g).for_each(|(p, g)| *p = -g / length);
+        };
+        LoSet::new(5, 2.0, vec![0.0; 5], lo).expect("a set")
+    };
     let constants = BlockConstants::all(0.0, 5.0, 1.0, 1.0);
     let problem = bare(5, 1.0).with_constants(constants).expect("constants");
     let methods = vec![slide(), Method::spfw()];
-    cases.push(Case::new("own set", problem, own.expect("a set"), ball(5), methods));
+    cases.push(Case::new("own set", problem, own(), ball(5), methods));
+    let few = SpAfwSettings::default().atoms(3).into();
+    let methods = vec![Method::spafw(), Method::sppfw(), few];
+    cases.push(Case::new("own sets", bare(5, 1.0), own(), own(), methods));
 
     // looks that are not at every iteration, and a rule with a memory
     let problem = quadratic(&ball(6), &simplex(8), 1);

@@ -3,7 +3,13 @@
 //! Each block keeps its iterate as explicit weights over vertices. An iteration moves *both* blocks
 //! towards the vertices `s` of their linear minimisations, or both away from the active vertices `v`
 //! with the largest `<F, v>`, whichever is steeper; the longest step away is the one at which the
-//! first block loses its vertex.
+//! first block loses its vertex. Vertices are kept as the linear minimisation returned them (see
+//! [`ActiveSet`]), so that the method asks nothing else of a set: any polytope will do that is known by its linear
+//! minimisation alone. SP-PFW ([`super::sppfw`]) is the same with pairwise steps.
+//!
+//! On a set that is no polytope, given by its linear minimisation alone, nearly every answer is a new vertex: the steps
+//! stay right and so do certificates, but no linear rate is known, and the active set grows to its limit, from where on
+//! the two lightest vertices are merged for each new one.
 //!
 //! # Why it is linear where it is
 //!
@@ -21,13 +27,16 @@
 //! `nu g_pair/(2 C)` with the paper's `nu = 1/2 - q`, so a step that is not cut by a drop has
 //! `h+ <= (1 - rho) h` with the same `rho = nu^2 delta_mu^2/(2 C)`, and a drop does not increase `h`. A drop removes
 //! a vertex from a block, a step towards `s` adds at most one to each: at least a third of all steps
-//! are no drops.
+//! are no drops. (A merged vertex is none of the polytope's: beyond the limit of atoms the rate is not proved.)
 
+use super::active_set::ActiveSet;
+use super::adaptive_step::Learnt;
 use super::spfw::{Geometry, Look, SpfwRate};
+use super::sppfw::SpPfwSettings;
 use crate::certificate::{Bounds, Certificate};
-use crate::domain::Domain;
-use crate::error::{Block, Result};
-use crate::linalg::{axpby, axpy, dot_difference, norm_squared};
+use crate::domain::{Atom, Domain};
+use crate::error::{Block, Error, Result};
+use crate::linalg::{axpby, axpy, dot_difference};
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Step};
@@ -35,7 +44,7 @@ use crate::solver::{About, Incumbent, MethodSettings, Need, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
-/// The step of SP-AFW.
+/// The step of SP-AFW and SP-PFW.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum SpAfwStep {
@@ -47,20 +56,55 @@ pub enum SpAfwStep {
     /// `z - F(z)/beta` is known to stray no further from the saddle point; that the same measure suits a
     /// step along `d` is a rule of thumb without a proof. It costs no oracle call, and in our tests it is
     /// linear wherever `F` is strongly monotone, coupling or no coupling.
+    /// Where `F` is not, as where `f` is linear in `x`, `beta` grows and the steps get short: to gaps of 1e-1 and 1e-2 of
+    /// robust assignments (30 x 30, `mu` 10 and 1) SP-AFW took 10 to 30 times, SP-PFW 5 to 20 times the calls that it takes
+    /// with [`Open`](Self::Open); on worst-case least squares it needs a third or less of them.
     #[default]
     Adaptive,
     /// `2/(k+2)`.
     Open,
-    /// `(g - q g_pair)/(2 C)`, at least `nu g_pair/(2 C)`: linear, by the proof in this file.
+    /// `(g - q g_pair)/(2 C)`, at least `nu g_pair/(2 C)`: linear, by the proofs in the files of the two methods, of
+    /// which each has its own rate ([`SpfwRate::polytope`], [`SpfwRate::pairwise`]).
     Gap(SpfwRate),
 }
 
+impl SpAfwStep {
+    /// Fails for a rate that belongs to another method.
+    pub(super) fn check(&self, wanted: Geometry) -> Result<()> {
+        match self {
+            SpAfwStep::Gap(rate) => rate.check_geometry(wanted),
+            SpAfwStep::Adaptive | SpAfwStep::Open => Ok(()),
+        }
+    }
+}
+
+/// Active vertices of a block, unless the settings say otherwise.
+pub(super) const MOST_ATOMS: usize = 10_000;
+
+/// Fails for active sets that cannot be.
+pub(super) fn check_atoms(atoms: usize) -> Result<()> {
+    if atoms < 2 {
+        let why = format!("must be at least 2, got {atoms}");
+        return Err(Error::Setting { name: "atoms", why });
+    }
+    Ok(())
+}
+
 /// Settings of SP-AFW.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SpAfwSettings {
     /// The step; adaptive where no rate is known.
     pub step: SpAfwStep,
+    /// The most active vertices that are kept in a block. Where one more would exceed it, the two lightest are merged
+    /// into one, which leaves the point where it is; the linear rate is then no longer proved.
+    pub atoms: usize,
+}
+
+impl Default for SpAfwSettings {
+    fn default() -> Self {
+        SpAfwSettings { step: SpAfwStep::default(), atoms: MOST_ATOMS }
+    }
 }
 
 impl SpAfwSettings {
@@ -68,6 +112,13 @@ impl SpAfwSettings {
     #[must_use]
     pub fn step(mut self, step: SpAfwStep) -> Self {
         self.step = step;
+        self
+    }
+
+    /// The most active vertices of a block.
+    #[must_use]
+    pub fn atoms(mut self, limit: usize) -> Self {
+        self.atoms = limit;
         self
     }
 }
@@ -82,245 +133,144 @@ impl MethodSettings for SpAfwSettings {
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {
-        let SpAfwSettings { step } = self;
+        let SpAfwSettings { step, atoms } = self;
         print.note("step", format!("{step:?}"));
+        print.note("atoms", atoms);
     }
 
     fn check(&self) -> Result<()> {
-        match self.step {
-            SpAfwStep::Gap(rate) => rate.check_geometry(Geometry::Polytope),
-            SpAfwStep::Adaptive | SpAfwStep::Open => Ok(()),
+        check_atoms(self.atoms)?;
+        self.step.check(Geometry::Polytope)
+    }
+}
+
+/// Which directions an iteration chooses from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directions {
+    /// The steeper of [`Direction::Towards`] and [`Direction::Away`].
+    Away,
+    /// Always [`Direction::Pairwise`].
+    Pairwise,
+}
+
+/// Where an iteration moves, with `s` the answers of the linear minimisations and `v` the worst active vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// `s - z`.
+    Towards,
+    /// `z - v`.
+    Away,
+    /// `s - v`.
+    Pairwise,
+}
+
+/// One block: its iterate as weights over vertices, and the vertices between which it moves.
+struct Side {
+    active: ActiveSet,
+    /// The worst active vertex: which one it is, and where.
+    worst: usize,
+    v: Vec<f64>,
+    /// Which active vertex the answer `s` is, if it is one.
+    known: Option<usize>,
+}
+
+impl Side {
+    fn new(point: &[f64], image: &[f64], atoms: usize) -> Self {
+        Side {
+            active: ActiveSet::at_vertex(point, image, atoms),
+            worst: 0,
+            v: vec![0.0; point.len()],
+            known: None,
         }
     }
-}
 
-/// What of the last estimate of `beta` is kept when a smaller one is seen.
-const KEEP_BETA: f64 = 0.9;
-
-/// An iterate is rebuilt from its vertices when its rounding errors may have grown to this many units:
-/// a step away multiplies them by `1 + gamma`.
-const ROUNDING_UNITS: f64 = 1e3;
-
-/// A vertex, its image (empty for y) and its weight.
-struct Atom {
-    weight: f64,
-    point: Vec<f64>,
-    image: Vec<f64>,
-}
-
-/// A convex combination of vertices. Atoms beyond `live` are memory for later ones.
-struct ActiveSet {
-    atoms: Vec<Atom>,
-    live: usize,
-    rounding: f64,
-}
-
-impl ActiveSet {
-    fn at_vertex(point: &[f64], image: &[f64]) -> Self {
-        let atom = Atom { weight: 1.0, point: point.to_vec(), image: image.to_vec() };
-        ActiveSet { atoms: vec![atom], live: 1, rounding: 0.0 }
+    /// Finds the worst active vertex `v`; returns `<g, v - z>`.
+    fn look(&mut self, g: &[f64], z: &[f64]) -> f64 {
+        self.worst = self.active.worst(g);
+        self.active.atom(self.worst).write(&mut self.v);
+        dot_difference(g, &self.v, z).0
     }
 
-    /// Only atoms in use: the others are memory.
-    fn state(&mut self, archive: &mut Archive<'_>, dim: usize, image_dim: usize) -> Result<()> {
-        self.atoms.truncate(self.live);
-        let room = || Atom { weight: 0.0, point: vec![0.0; dim], image: vec![0.0; image_dim] };
-        archive.list("atoms", &mut self.atoms, room, |archive, atom| {
-            archive.number("weight", &mut atom.weight)?;
-            archive.numbers("point", &mut atom.point)?;
-            if image_dim == 0 {
-                return Ok(());
+    /// The longest step.
+    fn longest(&self, direction: Direction) -> f64 {
+        match direction {
+            Direction::Towards => 1.0,
+            Direction::Away => self.active.longest_away(self.worst),
+            Direction::Pairwise if self.known == Some(self.worst) => f64::INFINITY, // it stays
+            Direction::Pairwise => self.active.weight(self.worst),
+        }
+    }
+
+    /// Writes the direction.
+    fn direction(&self, direction: Direction, s: &[f64], z: &[f64], d: &mut [f64]) {
+        match direction {
+            Direction::Towards => {
+                d.copy_from_slice(z);
+                axpby(1.0, s, -1.0, d);
             }
-            archive.numbers("image", &mut atom.image)
-        })?;
-        self.live = self.atoms.len();
-        if self.live == 0 {
-            return Err(archive.misfit("atoms", "is empty, but a point has some"));
-        }
-        archive.number("rounding", &mut self.rounding)
-    }
-
-    fn live(&self) -> &[Atom] {
-        &self.atoms[..self.live]
-    }
-
-    /// The active vertex `v` with the largest `<g, v - at>`, and that slope.
-    fn worst(&self, g: &[f64], at: &[f64]) -> (usize, f64) {
-        let mut worst = (0, f64::NEG_INFINITY);
-        for (i, atom) in self.live().iter().enumerate() {
-            let slope = dot_difference(g, &atom.point, at).0;
-            if slope > worst.1 {
-                worst = (i, slope);
+            Direction::Away => {
+                d.copy_from_slice(z);
+                axpy(-1.0, &self.v, d);
             }
-        }
-        worst
-    }
-
-    fn others(&self, i: usize) -> f64 {
-        let live = self.live().iter().enumerate();
-        live.filter(|(j, _)| *j != i).map(|(_, atom)| atom.weight).sum()
-    }
-
-    /// The step at which a move away from atom `i` takes its last weight.
-    fn longest_away(&self, i: usize) -> f64 {
-        if self.live == 1 { f64::INFINITY } else { self.atoms[i].weight / self.others(i) }
-    }
-
-    fn find(&self, point: &[f64]) -> Option<usize> {
-        self.live().iter().position(|atom| atom.point == point)
-    }
-
-    /// Weights of `(1 - gamma) z + gamma p`.
-    fn move_to(&mut self, gamma: f64, point: &[f64], image: &[f64]) {
-        self.rounding = self.rounding * (1.0 - gamma) + 1.0;
-        let known = self.find(point);
-        for atom in &mut self.atoms[..self.live] {
-            atom.weight *= 1.0 - gamma;
-        }
-        match known {
-            Some(i) => self.atoms[i].weight += gamma,
-            None => self.insert(gamma, point, image),
-        }
-        self.drop_empty();
-    }
-
-    fn insert(&mut self, weight: f64, point: &[f64], image: &[f64]) {
-        if let Some(atom) = self.atoms.get_mut(self.live) {
-            atom.weight = weight;
-            atom.point.copy_from_slice(point);
-            atom.image.copy_from_slice(image);
-        } else {
-            self.atoms.push(Atom { weight, point: point.to_vec(), image: image.to_vec() });
-        }
-        self.live += 1;
-    }
-
-    /// Weights of `(1 + gamma) z - gamma v_i`; at the longest step the atom goes, whatever rounding says.
-    fn move_away(&mut self, gamma: f64, i: usize) {
-        if self.live == 1 {
-            return; // the direction is zero
-        }
-        self.rounding = self.rounding * (1.0 + gamma) + 1.0 + 2.0 * gamma;
-        let (others, longest) = (self.others(i), self.longest_away(i));
-        let left = self.atoms[i].weight - gamma * others;
-        for atom in &mut self.atoms[..self.live] {
-            atom.weight *= 1.0 + gamma;
-        }
-        self.atoms[i].weight = if gamma >= longest { 0.0 } else { left };
-        self.drop_empty();
-    }
-
-    fn drop_empty(&mut self) {
-        let mut i = 0;
-        while i < self.live {
-            if self.atoms[i].weight > 0.0 {
-                i += 1;
-            } else {
-                self.live -= 1;
-                self.atoms.swap(i, self.live);
+            Direction::Pairwise => {
+                d.copy_from_slice(s);
+                axpy(-1.0, &self.v, d);
             }
         }
     }
 
-    fn needs_rebuild(&self) -> bool {
-        self.rounding > ROUNDING_UNITS
-    }
-
-    /// Makes the weights sum to one and writes the point (and its image) anew.
-    fn rebuild(&mut self, point: &mut [f64], image: &mut [f64]) {
-        let total: f64 = self.live().iter().map(|atom| atom.weight).sum();
-        point.fill(0.0);
-        image.fill(0.0);
-        for atom in &mut self.atoms[..self.live] {
-            atom.weight /= total;
-            axpy(atom.weight, &atom.point, point);
-            axpy(atom.weight, &atom.image, image);
-        }
-        self.rounding = 0.0;
-    }
-}
-
-/// What [`SpAfwStep::Adaptive`] has learnt.
-struct Learnt {
-    beta: f64,
-    moved: bool,
-    /// `1/D^2` of each block, 0 where the block is a point.
-    weight: (f64, f64),
-    /// `F` at the last pair, as `(gx, gy)`.
-    last: (Vec<f64>, Vec<f64>),
-    /// The last direction and step.
-    d: (Vec<f64>, Vec<f64>),
-    gamma: f64,
-}
-
-impl Learnt {
-    fn new(x_set: &dyn Domain, y_set: &dyn Domain) -> Self {
-        let weight = |d: f64| if d > 0.0 { 1.0 / (d * d) } else { 0.0 };
-        let (nx, ny) = (x_set.dim(), y_set.dim());
-        Learnt {
-            beta: 0.0,
-            moved: false,
-            weight: (weight(x_set.diameter()), weight(y_set.diameter())),
-            last: (vec![0.0; nx], vec![0.0; ny]),
-            d: (vec![0.0; nx], vec![0.0; ny]),
-            gamma: 0.0,
-        }
-    }
-
-    /// The weights follow from the sets.
-    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        archive.number("beta", &mut self.beta)?;
-        archive.flag("moved", &mut self.moved)?;
-        archive.numbers("last_x", &mut self.last.0)?;
-        archive.numbers("last_y", &mut self.last.1)?;
-        archive.numbers("d_x", &mut self.d.0)?;
-        archive.numbers("d_y", &mut self.d.1)?;
-        archive.number("gamma", &mut self.gamma)
-    }
-
-    /// Compares `F` with that before the last move.
-    fn learn(&mut self, look: &Look) {
-        if std::mem::take(&mut self.moved) {
-            let (mut square, mut product) = (0.0, 0.0);
-            for (now, last, d, weight) in [
-                (&look.gx, &mut self.last.0, &self.d.0, self.weight.0),
-                (&look.gy, &mut self.last.1, &self.d.1, self.weight.1),
-            ] {
-                axpby(1.0, now, -1.0, last);
-                if weight > 0.0 {
-                    square += norm_squared(last) / weight;
-                    product += self.gamma * crate::linalg::dot(last, d);
+    /// Moves the point, its image and its weights; images are empty where they are not kept.
+    fn move_along(
+        &mut self,
+        direction: Direction,
+        gamma: f64,
+        (s, s_image): (&[f64], &[f64]),
+        (z, z_image): (&mut [f64], &mut [f64]),
+    ) {
+        let active = &mut self.active;
+        match direction {
+            Direction::Towards => {
+                axpby(gamma, s, 1.0 - gamma, z);
+                axpby(gamma, s_image, 1.0 - gamma, z_image);
+                active.move_to(gamma, self.known, s_image);
+            }
+            Direction::Away => {
+                if active.len() > 1 {
+                    axpby(-gamma, &self.v, 1.0 + gamma, z);
+                    axpby(-gamma, active.image(self.worst), 1.0 + gamma, z_image);
                 }
+                active.move_away(gamma, self.worst);
             }
-            let seen = square / product;
-            if seen.is_finite() && seen > 0.0 {
-                self.beta = seen.max(KEEP_BETA * self.beta);
+            Direction::Pairwise => {
+                if self.known != Some(self.worst) {
+                    axpy(gamma, s, z);
+                    axpy(-gamma, &self.v, z);
+                    axpy(gamma, s_image, z_image);
+                    axpy(-gamma, active.image(self.worst), z_image);
+                }
+                active.move_between(gamma, self.worst, self.known, s_image);
             }
         }
-        self.last.0.copy_from_slice(&look.gx);
-        self.last.1.copy_from_slice(&look.gy);
-    }
-
-    /// The step along `self.d` with slope `g`.
-    fn step(&self, g: f64) -> f64 {
-        let length =
-            self.weight.0 * norm_squared(&self.d.0) + self.weight.1 * norm_squared(&self.d.1);
-        if self.beta > 0.0 && length > 0.0 { g / (self.beta * length) } else { 1.0 }
+        if active.needs_rebuild() {
+            active.rebuild(z, z_image);
+        }
     }
 }
 
-/// SP-AFW, running.
+/// SP-AFW or SP-PFW, running.
 pub struct SpAfw<'a> {
     oracles: Oracles<'a>,
+    name: &'static str,
+    directions: Directions,
     step: SpAfwStep,
     k: u64,
     drops: u64,
     x: PointX,
     y: Vec<f64>,
-    active_x: ActiveSet,
-    active_y: ActiveSet,
+    in_x: Side,
+    in_y: Side,
     look: Look,
-    /// The image of `look.px`.
+    /// The image of `look.px`; empty where the problem has no operator, and images are the points.
     p_image: Vec<f64>,
     learnt: Learnt,
     first_gap: Option<f64>,
@@ -328,15 +278,36 @@ pub struct SpAfw<'a> {
 }
 
 impl<'a> SpAfw<'a> {
-    /// SP-AFW at its start: in each block the start point where it is a vertex, else the vertex that
+    /// SP-AFW at its start: in each block the start point where it is known to be a vertex, else the vertex that
     /// linear minimisation gives there (weights over vertices must exist from the start).
     ///
     /// # Errors
-    /// Dimensions that disagree, a start point outside its set, a set that is no polytope, a rate
-    /// meant for SP-FW.
+    /// Dimensions that disagree, a start point outside its set, a set that is known to be no polytope, a rate
+    /// meant for another method.
     pub fn new(start: Start<'a, '_>, settings: &SpAfwSettings) -> Result<Self> {
         settings.check()?;
-        let mut oracles = start.oracles(SpAfwSettings::ABOUT.needs)?;
+        let SpAfwSettings { step, atoms } = *settings;
+        Self::at(start, SpAfwSettings::ABOUT, Directions::Away, step, atoms)
+    }
+
+    /// SP-PFW at the same start.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn pairwise(start: Start<'a, '_>, settings: &SpPfwSettings) -> Result<Self> {
+        settings.check()?;
+        let SpPfwSettings { step, atoms } = *settings;
+        Self::at(start, SpPfwSettings::ABOUT, Directions::Pairwise, step, atoms)
+    }
+
+    fn at(
+        start: Start<'a, '_>,
+        about: About,
+        directions: Directions,
+        step: SpAfwStep,
+        atoms: usize,
+    ) -> Result<Self> {
+        let mut oracles = start.oracles(about.needs)?;
         let (mut x, mut y) = start.points(&mut oracles)?;
         let mut look = Look::new(x.x.len(), y.len());
         let (vertex_x, vertex_y) = (is_vertex(start.x_set, &x.x)?, is_vertex(start.y_set, &y)?);
@@ -352,14 +323,17 @@ impl<'a> SpAfw<'a> {
                 y.copy_from_slice(&look.py);
             }
         }
+        let image: &[f64] = if oracles.has_operator() { &x.image } else { &[] };
         Ok(SpAfw {
-            step: settings.step,
+            name: about.name,
+            directions,
+            step,
             k: 0,
             drops: 0,
-            active_x: ActiveSet::at_vertex(&x.x, &x.image),
-            active_y: ActiveSet::at_vertex(&y, &[]),
+            in_x: Side::new(&x.x, image, atoms),
+            in_y: Side::new(&y, &[], atoms),
             look,
-            p_image: vec![0.0; x.image.len()],
+            p_image: vec![0.0; image.len()],
             learnt: Learnt::new(start.x_set, start.y_set),
             first_gap: None,
             best: Incumbent::new(&x.x, &y),
@@ -370,12 +344,11 @@ impl<'a> SpAfw<'a> {
     }
 
     /// Weights and vertices of which a block of the current iterate is made.
-    pub fn active(&self, block: Block) -> impl Iterator<Item = (f64, &[f64])> {
-        let set = match block {
-            Block::X => &self.active_x,
-            Block::Y => &self.active_y,
-        };
-        set.live().iter().map(|atom| (atom.weight, &*atom.point))
+    pub fn active(&self, block: Block) -> impl Iterator<Item = (f64, &Atom)> {
+        match block {
+            Block::X => self.in_x.active.iter(),
+            Block::Y => self.in_y.active.iter(),
+        }
     }
 
     /// Steps so far that were cut because a vertex lost its last weight.
@@ -384,60 +357,72 @@ impl<'a> SpAfw<'a> {
         self.drops
     }
 
-    fn move_to(&mut self, gamma: f64) {
-        let Look { px, py, .. } = &self.look;
-        axpby(gamma, px, 1.0 - gamma, &mut self.x.x);
-        axpby(gamma, &self.p_image, 1.0 - gamma, &mut self.x.image);
-        axpby(gamma, py, 1.0 - gamma, &mut self.y);
-        self.active_x.move_to(gamma, px, &self.p_image);
-        self.active_y.move_to(gamma, py, &[]);
+    /// Finds the answers among the active vertices, and the image of the one in X.
+    fn recognise(&mut self) -> Result<()> {
+        self.in_y.known = self.in_y.active.find(&self.look.py);
+        self.in_x.known = self.in_x.active.find(&self.look.px);
+        match self.in_x.known {
+            Some(i) => self.p_image.copy_from_slice(self.in_x.active.image(i)),
+            None if self.p_image.is_empty() => {}
+            None => self.oracles.image(&self.look.px, &mut self.p_image)?,
+        }
+        Ok(())
     }
 
-    fn move_away(&mut self, gamma: f64, vx: usize, vy: usize) {
-        let (ax, ay) = (&self.active_x.atoms[vx], &self.active_y.atoms[vy]);
-        if self.active_x.live > 1 {
-            axpby(-gamma, &ax.point, 1.0 + gamma, &mut self.x.x);
-            axpby(-gamma, &ax.image, 1.0 + gamma, &mut self.x.image);
+    fn move_along(&mut self, direction: Direction, gamma: f64) {
+        let (x, image_is_x) = (&mut self.x, self.p_image.is_empty());
+        let image: &mut [f64] = if image_is_x { &mut [] } else { &mut x.image };
+        let s = (&*self.look.px, &*self.p_image);
+        self.in_x.move_along(direction, gamma, s, (&mut x.x, image));
+        if image_is_x {
+            x.image.copy_from_slice(&x.x);
         }
-        if self.active_y.live > 1 {
-            axpby(-gamma, &ay.point, 1.0 + gamma, &mut self.y);
-        }
-        self.active_x.move_away(gamma, vx);
-        self.active_y.move_away(gamma, vy);
+        self.oracles.prepare(x);
+        self.in_y.move_along(direction, gamma, (&self.look.py, &[]), (&mut self.y, &mut []));
     }
 }
 
-/// Whether a point is a vertex: the smallest face that contains it has no other.
+/// Whether a point is known to be a vertex: the smallest face that contains it has no other. Nothing is known of a set
+/// without an away oracle.
 fn is_vertex(set: &dyn Domain, point: &[f64]) -> Result<bool> {
+    let mut oracle = set.oracle();
+    if !oracle.has_away() {
+        return Ok(false);
+    }
     let mut vertex = vec![0.0; point.len()];
-    set.oracle().away(&vec![0.0; point.len()], point, &mut vertex)?;
+    oracle.away(&vec![0.0; point.len()], point, &mut vertex)?;
     Ok(vertex == point)
 }
 
 impl Algorithm for SpAfw<'_> {
     fn name(&self) -> &'static str {
-        SpAfwSettings::ABOUT.name
+        self.name
     }
 
     fn step(&mut self) -> Result<Step> {
-        // s = LO(F(z)), v the worst active vertex; d = s - z or z - v, the steeper
+        // s = LO(F(z)), v the worst active vertex; d = s - z or z - v, the steeper, or always s - v
         self.look.at(&mut self.oracles, &self.x, &self.y)?;
-        let (vx, slope_vx) = self.active_x.worst(&self.look.gx, &self.x.x);
-        let (vy, slope_vy) = self.active_y.worst(&self.look.gy, &self.y);
-        let (towards, away) = (self.look.slope(), slope_vx + slope_vy);
+        let towards = self.look.slope();
+        let away =
+            self.in_x.look(&self.look.gx, &self.x.x) + self.in_y.look(&self.look.gy, &self.y);
         let gaps = self.look.gaps();
         self.first_gap.get_or_insert(gaps.0 + gaps.1);
-        let is_away = away > towards;
-        let (g, g_pair) = (towards.max(away), towards + away);
         if !(towards > 0.0) {
             return Ok(Step::NoProgress);
         }
-        let longest = if is_away {
-            self.active_x.longest_away(vx).min(self.active_y.longest_away(vy))
-        } else {
-            self.oracles.image(&self.look.px, &mut self.p_image)?;
-            1.0
+        let g_pair = towards + away;
+        let (direction, g) = match self.directions {
+            Directions::Pairwise => (Direction::Pairwise, g_pair),
+            Directions::Away if away > towards => (Direction::Away, away),
+            Directions::Away => (Direction::Towards, towards),
         };
+        if direction != Direction::Away {
+            self.recognise()?;
+        }
+        let longest = self.in_x.longest(direction).min(self.in_y.longest(direction));
+        if longest.is_infinite() {
+            return Ok(Step::NoProgress); // the direction is zero
+        }
 
         let wish = match self.step {
             SpAfwStep::Open => 2.0 / (self.k as f64 + 2.0),
@@ -445,34 +430,15 @@ impl Algorithm for SpAfw<'_> {
             SpAfwStep::Adaptive => {
                 self.learnt.learn(&self.look);
                 let (dx, dy) = (&mut self.learnt.d.0, &mut self.learnt.d.1);
-                dx.copy_from_slice(&self.x.x);
-                dy.copy_from_slice(&self.y);
-                if is_away {
-                    axpy(-1.0, &self.active_x.atoms[vx].point, dx);
-                    axpy(-1.0, &self.active_y.atoms[vy].point, dy);
-                } else {
-                    axpby(1.0, &self.look.px, -1.0, dx);
-                    axpby(1.0, &self.look.py, -1.0, dy);
-                }
+                self.in_x.direction(direction, &self.look.px, &self.x.x, dx);
+                self.in_y.direction(direction, &self.look.py, &self.y, dy);
                 self.learnt.step(g)
             }
         };
         let gamma = wish.min(longest);
-        (self.learnt.gamma, self.learnt.moved) = (gamma, true);
-
-        if is_away {
-            self.drops += u64::from(wish >= longest);
-            self.move_away(gamma, vx, vy);
-        } else {
-            self.move_to(gamma);
-        }
-        if self.active_x.needs_rebuild() {
-            self.active_x.rebuild(&mut self.x.x, &mut self.x.image);
-        }
-        if self.active_y.needs_rebuild() {
-            self.active_y.rebuild(&mut self.y, &mut []);
-        }
-        self.oracles.prepare(&mut self.x);
+        self.learnt.moves(gamma);
+        self.drops += u64::from(direction != Direction::Towards && wish >= longest);
+        self.move_along(direction, gamma);
         // look at the new point here, where the method's time is counted: the next step needs it
         self.look.forget();
         self.look.at(&mut self.oracles, &self.x, &self.y)?;
@@ -524,9 +490,9 @@ impl Algorithm for SpAfw<'_> {
         archive.count("drops", &mut self.drops)?;
         self.oracles.point_state(archive, "x", &mut self.x)?;
         archive.numbers("y", &mut self.y)?;
-        let (dim_x, image_dim, dim_y) = (self.x.x.len(), self.x.image.len(), self.y.len());
-        archive.nested("active_x", |archive| self.active_x.state(archive, dim_x, image_dim))?;
-        archive.nested("active_y", |archive| self.active_y.state(archive, dim_y, 0))?;
+        let (dim_x, image_dim, dim_y) = (self.x.x.len(), self.p_image.len(), self.y.len());
+        archive.nested("active_x", |archive| self.in_x.active.state(archive, dim_x, image_dim))?;
+        archive.nested("active_y", |archive| self.in_y.active.state(archive, dim_y, 0))?;
         archive.nested("look", |archive| self.look.state(archive))?;
         if self.step == SpAfwStep::Adaptive {
             archive.nested("learnt", |archive| self.learnt.state(archive))?;

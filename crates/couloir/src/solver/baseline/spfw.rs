@@ -45,8 +45,8 @@ use crate::solver::{About, Incumbent, MethodSettings, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
 
-/// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)) and SP-AFW
-/// ([`polytope`](SpfwRate::polytope)); they exist only where `nu > 0`.
+/// The constants of the linear rate of SP-FW ([`interior`](SpfwRate::interior)), SP-AFW
+/// ([`polytope`](SpfwRate::polytope)) and SP-PFW ([`pairwise`](SpfwRate::pairwise)); they exist only where `nu > 0`.
 ///
 /// ```
 /// use couloir::problem::BlockConstants;
@@ -63,7 +63,7 @@ use crate::watch::Watch;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SpfwRate {
-    /// What the coupling leaves of the slope: `1 - q` inside, `1/2 - q` on polytopes.
+    /// What the coupling leaves of the slope: `1 - q` inside and for pairwise steps, `1/2 - q` for away steps.
     pub nu: f64,
     /// What the coupling takes of it: `q = Lxy sqrt(D_X^2/mu_y + D_Y^2/mu_x)/delta_mu`.
     pub q: f64,
@@ -73,7 +73,7 @@ pub struct SpfwRate {
     pub delta_mu: f64,
     /// `1 + Lxy^2/(mu_x mu_y)`: the primal-dual gap is at most this times `h`.
     pub spread: f64,
-    /// Which of the two proofs it belongs to.
+    /// Which of the proofs it belongs to.
     pub geometry: Geometry,
 }
 
@@ -85,6 +85,8 @@ pub enum Geometry {
     Interior,
     /// Pyramidal widths: for SP-AFW.
     Polytope,
+    /// Pyramidal widths: for SP-PFW.
+    Pairwise,
 }
 
 impl SpfwRate {
@@ -118,6 +120,20 @@ impl SpfwRate {
         Self::new(constants, mu_x, diameters, widths, Geometry::Polytope)
     }
 
+    /// The rate of SP-PFW: as [`polytope`](SpfwRate::polytope), with more left of the slope, but for steps that may be
+    /// cut more often.
+    ///
+    /// # Errors
+    /// As [`interior`](SpfwRate::interior).
+    pub fn pairwise(
+        constants: &BlockConstants,
+        mu_x: f64,
+        diameters: (f64, f64),
+        widths: (f64, f64),
+    ) -> Result<Self> {
+        Self::new(constants, mu_x, diameters, widths, Geometry::Pairwise)
+    }
+
     fn new(
         constants: &BlockConstants,
         mu_x: f64,
@@ -148,7 +164,7 @@ impl SpfwRate {
         let delta_mu = (mu_x.sqrt() * delta_x).min(mu_y.sqrt() * delta_y);
         let q = lxy * (dx * dx / mu_y + dy * dy / mu_x).sqrt() / delta_mu;
         let whole = match geometry {
-            Geometry::Interior => 1.0,
+            Geometry::Interior | Geometry::Pairwise => 1.0,
             Geometry::Polytope => 0.5,
         };
         let nu = whole - q;
@@ -167,8 +183,8 @@ impl SpfwRate {
         Ok(SpfwRate { nu, q, c, delta_mu, spread, geometry })
     }
 
-    /// `rho = nu^2 delta_mu^2/(2 C)`: `h` falls by `1 - rho` at every step (of SP-AFW: at every step that
-    /// drops no vertex, at least a third of them).
+    /// `rho = nu^2 delta_mu^2/(2 C)`: `h` falls by `1 - rho` at every step (of SP-AFW and SP-PFW: at every step that
+    /// drops no vertex; for SP-AFW these are at least a third).
     #[must_use]
     pub fn rho(&self) -> f64 {
         self.nu.powi(2) * self.delta_mu.powi(2) / (2.0 * self.c)
