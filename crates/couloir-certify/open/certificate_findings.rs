@@ -4,7 +4,7 @@ use couloir::domain::{
     BoxSet, Confidence, Domain, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex, SlideTask,
 };
 use couloir::problem::{ClosureProblem, QuadraticBilinear, SaddleProblem};
-use couloir::run::{Algorithm, Flow, NoClock, Status, TracePoint};
+use couloir::run::{Algorithm, Flow, Status, TracePoint};
 use couloir::solver::CertifiedSettings;
 use couloir::{Method, Solution, Solve};
 use couloir_certify::draw::Draw;
@@ -293,7 +293,7 @@ fn the_bounds_of_the_theorem_hold_at_the_current_pair_down_to_rounding() {
             Flow::Continue
         };
         let settings = CertifiedSettings::default().first_lhat(1e-20);
-        let solve = Solve::new(&problem, &*x, &*y).method(settings.into());
+        let solve = Solve::new(&problem, &*x, &*y).method(settings);
         let solve = solve.relative_gap(1e-15).iterations(100);
         solve.run_with(&mut observe).expect("a run");
     }

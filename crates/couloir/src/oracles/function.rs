@@ -1,7 +1,7 @@
 //! Values, gradients and images of the problem.
 
 use super::Oracles;
-use crate::error::{Error, Result, check_finite};
+use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::between;
 use crate::problem::{Measured, PointX};
 use crate::random::Population;
@@ -201,6 +201,13 @@ impl<'a> Oracles<'a> {
         })?;
         self.counts().best_response += 1;
         check_finite("best response in y", out)?;
+        let moved = self.repair(Block::Y, out);
+        if moved > 1e-6 * self.y_set.diameter() {
+            return Err(Error::Numerical {
+                what: "the problem's best response",
+                why: format!("it lies outside {} by {moved:e}", self.y_set.describe()),
+            });
+        }
         check_finite("accuracy of the best response in y", &[gap])?;
         Ok(gap.max(0.0))
     }

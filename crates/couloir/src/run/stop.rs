@@ -149,7 +149,7 @@ impl StopRules {
         Ok(())
     }
 
-    pub(super) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
+    pub(crate) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
         if self.gap.is_some_and(|tol| gap <= tol) {
             Some(Status::Solved)
         } else if self

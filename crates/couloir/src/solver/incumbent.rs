@@ -2,7 +2,7 @@
 
 use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Confidence;
-use crate::error::Result;
+use crate::error::{Block, Result};
 use crate::oracles::Oracles;
 use crate::problem::PointX;
 use crate::state::Archive;
@@ -14,6 +14,8 @@ pub struct Incumbent {
     pub(super) y: Vec<f64>,
     confidence: Confidence,
     scratch: GapScratch,
+    member_x: Vec<f64>,
+    member_y: Vec<f64>,
 }
 
 impl Incumbent {
@@ -26,6 +28,8 @@ impl Incumbent {
             y: y.to_vec(),
             confidence: Confidence::Exact,
             scratch: GapScratch::new(x.len(), y.len()),
+            member_x: x.to_vec(),
+            member_y: y.to_vec(),
         }
     }
 
@@ -41,11 +45,28 @@ impl Incumbent {
         (&self.x, &self.y)
     }
 
-    /// Evaluates the FW-gap of a pair, counted as work for the certificate, and keeps the pair if it is the best so far.
+    /// Evaluates the FW-gap of a pair, counted as work for the certificate, and keeps the pair if it is the best so far. Where
+    /// rounding has left a point outside of its set, the pair is the one with that point taken into the set.
     ///
     /// # Errors
     /// Values or gradients that are not finite, and what linear minimisation reports.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
+        self.member_x.copy_from_slice(&at.x);
+        self.member_y.copy_from_slice(y);
+        oracles.repair(Block::Y, &mut self.member_y);
+        if oracles.repair(Block::X, &mut self.member_x) == 0.0 {
+            return self.consider_members(oracles, at);
+        }
+        let mut member = at.clone();
+        member.x.copy_from_slice(&self.member_x);
+        oracles.certifying(|o| o.image(&member.x, &mut member.image))?;
+        oracles.prepare(&mut member);
+        self.consider_members(oracles, &member)
+    }
+
+    /// The same for an `x` in its set and the `y` in `member_y`.
+    fn consider_members(&mut self, oracles: &mut Oracles<'_>, at: &PointX) -> Result<()> {
+        let y = &self.member_y;
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
         // the best of all bounds so far holds if all of them do
         self.confidence = self.confidence.and(now.confidence);

@@ -6,6 +6,7 @@
 mod batched;
 mod incumbent;
 mod inner;
+mod members;
 mod method;
 mod mpcgs;
 mod mpscgs;

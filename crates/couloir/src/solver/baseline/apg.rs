@@ -299,6 +299,7 @@ impl Algorithm for Apg<'_> {
         self.y_bar_weight += weight;
         let share = weight / self.y_bar_weight;
         axpby(share, &self.y_ahead, 1.0 - share, &mut self.y_bar);
+        self.oracles.repair(Block::Y, &mut self.y_bar);
 
         // restart when the momentum points uphill or phi rises beyond rounding and inner accuracy
         let uphill = dot_of_differences(&self.ahead.x, &self.x.x, &self.trial.x) < 0.0;

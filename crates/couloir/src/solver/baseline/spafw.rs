@@ -472,6 +472,8 @@ impl Algorithm for SpAfw<'_> {
         if self.active_y.needs_rebuild() {
             self.active_y.rebuild(&mut self.y, &mut []);
         }
+        self.oracles.repair(Block::X, &mut self.x.x);
+        self.oracles.repair(Block::Y, &mut self.y);
         self.oracles.prepare(&mut self.x);
         // look at the new point here, where the method's time is counted: the next step needs it
         self.look.forget();

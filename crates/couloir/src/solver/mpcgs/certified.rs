@@ -369,11 +369,12 @@ impl<'a> Certified<'a> {
             Some(search) => Move::Combine(search.weights()),
             None => Move::Toward(gamma),
         };
-        self.space.advance(step, &mut self.trial_x);
+        self.space.advance(&self.oracles, step, &mut self.trial_x);
         if let Some(hull_search) = &mut self.hull_search {
             hull_search.advance();
         }
         step_toward(gamma, &self.y, &mut self.y_bar);
+        self.oracles.repair(Block::Y, &mut self.y_bar);
         Ok(upper)
     }
 

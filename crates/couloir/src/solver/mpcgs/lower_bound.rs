@@ -8,7 +8,7 @@
 
 use super::points::{Gradient, Slope};
 use crate::domain::{Confidence, MixGoal, Mixture};
-use crate::error::Result;
+use crate::error::{Block, Result};
 use crate::linalg::step_toward;
 use crate::oracles::Oracles;
 use crate::state::Archive;
@@ -109,6 +109,7 @@ impl LowerBound {
         if weight > 0.0 {
             self.constant += weight * (new.constant - self.constant);
             step_toward(weight, new.y, &mut self.y);
+            oracles.repair(Block::Y, &mut self.y);
             self.value = lower;
         }
         Ok(())
