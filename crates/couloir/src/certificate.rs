@@ -3,7 +3,7 @@
 use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Result, check_len};
 use crate::linalg::dot;
-use crate::oracles::Oracles;
+use crate::oracles::{FirstOrder, Oracles, check_minimum};
 use crate::problem::{PointX, SaddleProblem};
 use crate::state::Archive;
 
@@ -124,6 +124,18 @@ impl GapScratch {
     }
 }
 
+impl GapScratch {
+    /// What the last FW-gap, at this pair, was made of.
+    pub fn first_order<'a>(&'a self, value: f64, x: &'a [f64], y: &'a [f64]) -> FirstOrder<'a> {
+        FirstOrder { value, x, y, gx: &self.gx, gy: &self.gy }
+    }
+
+    /// The size of its numbers.
+    pub fn size(&self, oracles: &Oracles<'_>, gap: &Certificate, x: &[f64], y: &[f64]) -> f64 {
+        self.first_order(gap.lower + gap.gap_x, x, y).size(oracles.diameters())
+    }
+}
+
 /// The FW-gap `max_u <x - u, grad_x f> + max_v <v - y, grad_y f>` at a pair: one gradient and one
 /// linear minimisation in each block. It bounds the primal-dual gap.
 pub(crate) fn fw_gap(
@@ -139,11 +151,13 @@ pub(crate) fn fw_gap(
     gy.iter_mut().for_each(|g| *g = -*g);
     let y_min = oracles.lmo(Block::Y, gy, py)?;
     *y_confidence = y_min.confidence;
+    let [at_x, at_y] = [dot(gx, &at.x), dot(gy, y)];
+    check_minimum(oracles, Block::X, gx, &at.x, (at_x, x_min.lower))?;
+    check_minimum(oracles, Block::Y, gy, y, (at_y, y_min.lower))?;
     // each part is charged with the rounding of the difference that it is
     let part =
         |at: f64, lower: f64| (at - lower).max(0.0) + 8.0 * f64::EPSILON * (at.abs() + lower.abs());
-    let gap_x = part(dot(gx, &at.x), x_min.lower);
-    let gap_y = part(dot(gy, y), y_min.lower);
+    let (gap_x, gap_y) = (part(at_x, x_min.lower), part(at_y, y_min.lower));
     let value = oracles.value(at, y)?;
     Ok(Certificate::from_parts(value, gap_x, gap_y, x_min.confidence.and(y_min.confidence)))
 }

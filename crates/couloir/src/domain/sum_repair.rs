@@ -65,8 +65,9 @@ mod tests {
                             Sum::AtMost if i % 3 == 0 => -1.0,
                             _ => 1.0,
                         };
-                        let point: Vec<f64> =
-                            (0..n).map(|i| sign(i) * raw(i) / total * bound * (1.0 + off)).collect();
+                        let point: Vec<f64> = (0..n)
+                            .map(|i| sign(i) * raw(i) / total * bound * (1.0 + off))
+                            .collect();
                         let mut p = point.clone();
                         let moved = repair_sum(&mut p, bound, sum);
                         let present = accurate_sum(p.iter().map(|p| p.abs()));
@@ -74,7 +75,10 @@ mod tests {
                         assert!(over <= ULPS, "{n} {bound} {off} {sum:?}: {over} above");
                         assert!(over >= -ULPS || sum == Sum::AtMost, "{over} below");
                         let apart = crate::linalg::distance_squared(&p, &point).sqrt();
-                        assert!(apart <= moved * (1.0 + 1e-9), "{n}: moved {apart:e}, said {moved:e}");
+                        assert!(
+                            apart <= moved * (1.0 + 1e-9),
+                            "{n}: moved {apart:e}, said {moved:e}"
+                        );
                         assert_eq!(moved == 0.0, p == point);
                         if off == -1e-9 && sum == Sum::AtMost {
                             assert_eq!(p, point);

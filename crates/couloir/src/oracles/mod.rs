@@ -2,10 +2,12 @@
 //! back is checked.
 
 mod batches;
+mod consistency;
 mod function;
 mod ledger;
 mod sets;
 
+pub(crate) use consistency::{Bend, FirstOrder, check_minimum, check_order};
 pub use ledger::{Counter, Ledger, OracleCounts};
 
 use crate::domain::{Domain, Oracle};
@@ -210,6 +212,16 @@ impl<'a> Oracles<'a> {
     pub fn repair(&self, block: Block, p: &mut [f64]) -> f64 {
         let set = self.set(block);
         if set.repairs_quickly() { set.repair(p) } else { 0.0 }
+    }
+
+    /// The diameter of the set of this block.
+    pub(crate) fn diameter(&self, block: Block) -> f64 {
+        self.set(block).diameter()
+    }
+
+    /// The diameters of both sets.
+    pub(crate) fn diameters(&self) -> [f64; 2] {
+        [Block::X, Block::Y].map(|block| self.diameter(block))
     }
 
     fn set(&self, block: Block) -> &'a dyn Domain {

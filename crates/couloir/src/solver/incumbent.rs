@@ -1,5 +1,6 @@
 //! The best pair so far by its FW-gap, for methods that have no certificate of their own.
 
+use super::history::History;
 use crate::certificate::{Certificate, GapScratch, fw_gap};
 use crate::domain::Confidence;
 use crate::error::{Block, Result};
@@ -16,6 +17,7 @@ pub struct Incumbent {
     scratch: GapScratch,
     member_x: Vec<f64>,
     member_y: Vec<f64>,
+    pub(super) history: History,
 }
 
 impl Incumbent {
@@ -30,7 +32,16 @@ impl Incumbent {
             scratch: GapScratch::new(x.len(), y.len()),
             member_x: x.to_vec(),
             member_y: y.to_vec(),
+            history: History::new(x.len(), y.len()),
         }
+    }
+
+    /// Starts from another pair, with what was seen so far.
+    #[must_use]
+    pub(super) fn at(mut self, x: &[f64], y: &[f64]) -> Self {
+        self.x.copy_from_slice(x);
+        self.y.copy_from_slice(y);
+        self
     }
 
     /// The certificate of the best pair.
@@ -49,7 +60,8 @@ impl Incumbent {
     /// rounding has left a point outside of its set, the pair is the one with that point taken into the set.
     ///
     /// # Errors
-    /// Values or gradients that are not finite, and what linear minimisation reports.
+    /// Values or gradients that are not finite, or that contradict what was seen at other pairs, and what linear minimisation
+    /// reports.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
         self.member_x.copy_from_slice(&at.x);
         self.member_y.copy_from_slice(y);
@@ -68,6 +80,8 @@ impl Incumbent {
     fn consider_members(&mut self, oracles: &mut Oracles<'_>, at: &PointX) -> Result<()> {
         let y = &self.member_y;
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
+        let first_order = self.scratch.first_order(now.lower + now.gap_x, &at.x, y);
+        self.history.compare(oracles, &now, &first_order)?;
         // the best of all bounds so far holds if all of them do
         self.confidence = self.confidence.and(now.confidence);
         if now.gap < self.certificate.gap {
@@ -87,6 +101,7 @@ impl Incumbent {
         archive.nested("certificate", |archive| self.certificate.state(archive))?;
         archive.nested("confidence", |archive| self.confidence.state(archive))?;
         archive.numbers("x", &mut self.x)?;
-        archive.numbers("y", &mut self.y)
+        archive.numbers("y", &mut self.y)?;
+        archive.nested("history", |archive| self.history.state(archive))
     }
 }

@@ -226,8 +226,10 @@ impl<'a> Apg<'a> {
         let gap_x = (at_x - minimum.lower).max(0.0);
         let rounding = 8.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x + at_x.abs());
         let (lower, upper) = (value - gap_x - rounding, self.upper + rounding);
+        let now = Certificate::between(lower, value, upper, minimum.confidence);
+        self.best.history.take_bounds(&now)?;
         if upper - lower < self.best.certificate.gap {
-            self.best.certificate = Certificate::between(lower, value, upper, minimum.confidence);
+            self.best.certificate = now;
             self.best.x.copy_from_slice(&self.x.x);
             self.best.y.copy_from_slice(&self.y_bar);
         }

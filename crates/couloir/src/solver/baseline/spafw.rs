@@ -339,9 +339,11 @@ impl<'a> SpAfw<'a> {
         let mut oracles = start.oracles(SpAfwSettings::ABOUT.needs)?;
         let (mut x, mut y) = start.points(&mut oracles)?;
         let mut look = Look::new(x.x.len(), y.len());
+        let mut best = Incumbent::new(&x.x, &y);
         let (vertex_x, vertex_y) = (is_vertex(start.x_set, &x.x)?, is_vertex(start.y_set, &y)?);
         if !(vertex_x && vertex_y) {
             look.at(&mut oracles, &x, &y)?;
+            look.compare(&mut oracles, &x, &y, &mut best.history)?;
             look.forget();
             if !vertex_x {
                 x.x.copy_from_slice(&look.px);
@@ -362,7 +364,7 @@ impl<'a> SpAfw<'a> {
             p_image: vec![0.0; x.image.len()],
             learnt: Learnt::new(start.x_set, start.y_set),
             first_gap: None,
-            best: Incumbent::new(&x.x, &y),
+            best: best.at(&x.x, &y),
             x,
             y,
             oracles,

@@ -39,9 +39,10 @@ use crate::certificate::{Bounds, Certificate};
 use crate::domain::Confidence;
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
-use crate::oracles::{Ledger, Oracles};
+use crate::oracles::{FirstOrder, Ledger, Oracles, check_minimum};
 use crate::problem::{BlockConstants, PointX};
 use crate::run::{Algorithm, Step};
+use crate::solver::history::History;
 use crate::solver::{About, Incumbent, MethodSettings, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
@@ -295,6 +296,10 @@ impl Look {
         let y_min = oracles.lmo(Block::Y, &self.gy, &mut self.py)?;
         self.slope_x = dot_difference(&self.gx, &x.x, &self.px).0;
         self.slope_y = dot_difference(&self.gy, y, &self.py).0;
+        let in_x = (x_min.value + self.slope_x, x_min.lower);
+        check_minimum(oracles, Block::X, &self.gx, &x.x, in_x)?;
+        let in_y = (y_min.value + self.slope_y, y_min.lower);
+        check_minimum(oracles, Block::Y, &self.gy, y, in_y)?;
         self.slack = (x_min.value - x_min.lower, y_min.value - y_min.lower);
         self.confidence = x_min.confidence.and(y_min.confidence);
         self.fresh = true;
@@ -332,6 +337,22 @@ impl Look {
         ((self.slope_x + self.slack.0).max(0.0), (self.slope_y + self.slack.1).max(0.0))
     }
 
+    /// The certificate of the pair that was looked at last, once it is held against what was seen before.
+    pub fn compare(
+        &self,
+        oracles: &mut Oracles<'_>,
+        x: &PointX,
+        y: &[f64],
+        history: &mut History,
+    ) -> Result<Certificate> {
+        let value = oracles.certifying(|o| o.value(x, y))?;
+        let (gap_x, gap_y) = self.gaps();
+        let now = Certificate::from_parts(value, gap_x, gap_y, self.confidence);
+        let first_order = FirstOrder { value, x: &x.x, y, gx: &self.gx, gy: &self.gy };
+        history.compare(oracles, &now, &first_order)?;
+        Ok(now)
+    }
+
     /// Certifies the pair, which costs one value beyond what the step needs, and keeps the best.
     pub fn certify(
         &mut self,
@@ -341,9 +362,7 @@ impl Look {
         best: &mut Incumbent,
     ) -> Result<()> {
         self.at(oracles, x, y)?;
-        let value = oracles.certifying(|o| o.value(x, y))?;
-        let (gap_x, gap_y) = self.gaps();
-        let now = Certificate::from_parts(value, gap_x, gap_y, self.confidence);
+        let now = self.compare(oracles, x, y, &mut best.history)?;
         if now.gap < best.certificate.gap {
             best.certificate = now;
             best.x.copy_from_slice(&x.x);

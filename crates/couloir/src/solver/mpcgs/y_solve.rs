@@ -4,8 +4,8 @@ use crate::block::{Cgs, CgsGoal, SmoothFunction};
 use crate::domain::{SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
-use crate::oracles::Oracles;
-use crate::problem::{BlockConstants, PointX, PreparedImage, SaddleProblem};
+use crate::oracles::{Bend, Oracles};
+use crate::problem::{BlockConstants, Measured, PointX, PreparedImage, SaddleProblem};
 use crate::solver::Inner;
 use crate::state::Archive;
 
@@ -246,6 +246,8 @@ impl YSolver {
         }
         self.ahead.copy_from_slice(y);
         let mut momentum = 1.0f64;
+        // outside of Y nothing is promised of f
+        let mut is_member = true;
         let mut best = gap;
         let mut since_best = 0;
         for _ in 0..PROX_STEPS {
@@ -256,6 +258,12 @@ impl YSolver {
                 let (slope, square) = dot_difference(&self.gradient, &self.next, &self.ahead);
                 let change = oracles.change_y(at, &self.ahead, &self.next)?;
                 let bend = -change.value - slope;
+                if is_member {
+                    let measured = Measured { value: bend, rounding: change.rounding };
+                    Bend::new(measured, slope).check(Block::Y, || {
+                        norm(&self.gradient) * (norm(&self.ahead) + oracles.diameter(Block::Y))
+                    })?;
+                }
                 let rounding = change.rounding + 4.0 * f64::EPSILON * slope.abs();
                 // a slack of 1e-8 keeps rounding from raising a curvature that is right
                 if bend <= 0.5 * (1.0 + 1e-8) * self.beta * square + rounding || square == 0.0 {
@@ -271,6 +279,7 @@ impl YSolver {
             let push = (momentum - 1.0) / following;
             combine(1.0 + push, &self.next, -push, y, &mut self.ahead);
             momentum = following;
+            is_member = push == 0.0;
             y.copy_from_slice(&self.next);
             gap = self.fw_gap_y(oracles, at, y)?;
             if gap <= accuracy {
@@ -300,7 +309,11 @@ impl YSolver {
         y: &[f64],
     ) -> Result<f64> {
         let slope = dot_difference(&self.gradient, &self.vertex, y).0;
-        let bend = -oracles.change_y(at, y, &self.vertex)?.value - slope;
+        let change = oracles.change_y(at, y, &self.vertex)?;
+        let bend = -change.value - slope;
+        let measured = Measured { value: bend, rounding: change.rounding };
+        Bend::new(measured, slope)
+            .check(Block::Y, || norm(&self.gradient) * (norm(y) + oracles.diameter(Block::Y)))?;
         let square = distance_squared(&self.vertex, y);
         let beta = 2.0 * bend / square;
         if beta.is_finite() && beta > 0.0 {
