@@ -13,7 +13,7 @@ use crate::problem::Measured;
 /// A contradiction is clear where it is more than this share of the sizes of what is compared.
 pub(crate) const CLEAR: f64 = 1e-6;
 /// What a measured difference may be off by, in units of the rounding that it admits to.
-const ROUNDINGS: f64 = 1e6;
+const ROUNDINGS: f64 = 1e8;
 
 /// Fails where a point of the set, with this value of `<g, .>`, is clearly below the minimum that was reported.
 pub(crate) fn check_minimum(

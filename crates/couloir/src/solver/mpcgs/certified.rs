@@ -315,7 +315,7 @@ impl<'a> Certified<'a> {
                     "f is not concave in y, or grad_y is not its gradient, or the best response is none",
                     ("what y can gain on the response to x", response.gap),
                     ("another y, which gains", -change.value),
-                    self.size.max(change.rounding / f64::EPSILON),
+                    self.size.max(0.5 * change.rounding / f64::EPSILON),
                 )?;
             }
             let eps = change.value.max(0.0) + response.gap + change.rounding;

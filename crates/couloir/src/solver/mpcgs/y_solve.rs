@@ -34,6 +34,8 @@ pub(crate) struct YSolver {
     budget: u64,
     /// The curvature that [`Way::ProxGradient`] last found right; kept from call to call.
     beta: f64,
+    /// The largest size of gradients times points so far.
+    size: f64,
     gradient: Vec<f64>,
     ahead: Vec<f64>,
     next: Vec<f64>,
@@ -78,6 +80,7 @@ impl YSolver {
             responses: 0,
             budget,
             beta: 0.0,
+            size: 0.0,
             gradient: zeros.clone(),
             ahead: zeros.clone(),
             next: zeros.clone(),
@@ -87,7 +90,8 @@ impl YSolver {
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.count("responses", &mut self.responses)?;
-        archive.number("beta", &mut self.beta)
+        archive.number("beta", &mut self.beta)?;
+        archive.number("size", &mut self.size)
     }
 
     /// Improves `y` until `max_y f(x, .) - f(x, y)` is certified to be at most `accuracy`, or rounding or
@@ -238,6 +242,8 @@ impl YSolver {
         y: &mut [f64],
     ) -> Result<Response> {
         let mut gap = self.fw_gap_y(oracles, at, y)?;
+        let size = norm(&self.gradient) * (norm(y) + oracles.diameter(Block::Y));
+        self.size = self.size.max(size);
         if gap <= accuracy {
             return Ok(Response { gap, state: SlideState::Reached });
         }
@@ -260,9 +266,7 @@ impl YSolver {
                 let bend = -change.value - slope;
                 if is_member {
                     let measured = Measured { value: bend, rounding: change.rounding };
-                    Bend::new(measured, slope).check(Block::Y, || {
-                        norm(&self.gradient) * (norm(&self.ahead) + oracles.diameter(Block::Y))
-                    })?;
+                    Bend::new(measured, slope).check(Block::Y, || self.size)?;
                 }
                 let rounding = change.rounding + 4.0 * f64::EPSILON * slope.abs();
                 // a slack of 1e-8 keeps rounding from raising a curvature that is right
@@ -312,8 +316,7 @@ impl YSolver {
         let change = oracles.change_y(at, y, &self.vertex)?;
         let bend = -change.value - slope;
         let measured = Measured { value: bend, rounding: change.rounding };
-        Bend::new(measured, slope)
-            .check(Block::Y, || norm(&self.gradient) * (norm(y) + oracles.diameter(Block::Y)))?;
+        Bend::new(measured, slope).check(Block::Y, || self.size)?;
         let square = distance_squared(&self.vertex, y);
         let beta = 2.0 * bend / square;
         if beta.is_finite() && beta > 0.0 {
