@@ -15,7 +15,7 @@ use plain::{Data, Objective};
 const TAUS: [Option<f64>; 4] = [None, Some(1e-8), Some(1.0), Some(1e8)];
 
 /// What no number may miss by, relative to the largest number that it is a sum of.
-const ROUNDING: f64 = 1e-9;
+const ROUNDING: f64 = 1e-13;
 
 fn fit(data: &Data, fit: &RobustFit) -> couloir::Result<Fitted> {
     let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
