@@ -173,8 +173,14 @@ fn draw_centre(draw: &mut Draw, set: &Set, block: Block) -> Vec<f64> {
 #[must_use]
 pub fn draw_problem(draw: &mut Draw) -> Problem {
     let place = draw.one_of(&Place::ALL);
-    let form =
-        draw.one_of(&[Form::Library, Form::Library, Form::Sum, Form::Closures, Form::BareClosures]);
+    let form = draw.one_of(&[
+        Form::Library,
+        Form::Library,
+        Form::Sum,
+        Form::Closures,
+        Form::BareClosures,
+        Form::Response,
+    ]);
     let block = |draw: &mut Draw| {
         let width = match place {
             Place::Scaled => draw.scale(6.0),

@@ -1,10 +1,10 @@
 //! Certificates: numbers that prove how good a pair `(x, y)` is.
 
-use crate::domain::{Confidence, Domain};
+use crate::domain::{Confidence, Domain, LinearMin};
 use crate::error::{Block, Result, check_len};
-use crate::linalg::dot;
+use crate::linalg::{dot_difference, norm, sum_rounding};
 use crate::oracles::{FirstOrder, Oracles, check_minimum};
-use crate::problem::{PointX, SaddleProblem};
+use crate::problem::{PointX, Rounding, SaddleProblem};
 use crate::state::Archive;
 
 /// A certified pair: `max_y' f(x, y') <= upper` and `min_x' f(x', y) >= lower`, so the primal-dual gap
@@ -39,12 +39,19 @@ impl Certificate {
     /// The certificate with parts `gap_x`, `gap_y` at a point of this value.
     #[must_use]
     pub fn from_parts(value: f64, gap_x: f64, gap_y: f64, confidence: Confidence) -> Self {
+        Certificate::charged(value, 0.0, gap_x, gap_y, confidence)
+    }
+
+    /// The same where the value may be off by `rounding`, which concerns the two bounds and not the gap between them.
+    fn charged(value: f64, rounding: f64, gap_x: f64, gap_y: f64, confidence: Confidence) -> Self {
+        let sums = |gap: f64| rounding + 2.0 * f64::EPSILON * (value.abs() + gap);
+        let room = if rounding > 0.0 { 1.0 + 4.0 * f64::EPSILON } else { 1.0 };
         Certificate {
-            gap: gap_x + gap_y,
+            gap: (gap_x + gap_y) * room,
             gap_x,
             gap_y,
-            upper: value + gap_y,
-            lower: value - gap_x,
+            upper: value + gap_y + if rounding > 0.0 { sums(gap_y) } else { 0.0 },
+            lower: value - gap_x - if rounding > 0.0 { sums(gap_x) } else { 0.0 },
             confidence,
         }
     }
@@ -54,7 +61,9 @@ impl Certificate {
     pub fn between(lower: f64, value: f64, upper: f64, confidence: Confidence) -> Self {
         let value = value.max(lower).min(upper.max(lower));
         let (gap_x, gap_y) = (value - lower, upper.max(lower) - value);
-        Certificate { gap: gap_x + gap_y, gap_x, gap_y, upper, lower, confidence }
+        // the two differences round, each by half a unit in its last place
+        let gap = (gap_x + gap_y) * (1.0 + 4.0 * f64::EPSILON);
+        Certificate { gap, gap_x, gap_y, upper, lower, confidence }
     }
 
     /// Saves or loads it, for the state of a solver.
@@ -100,27 +109,75 @@ impl Bounds {
     }
 }
 
+/// Charges one part of an FW-gap: `slope = <g, u - p>` and `square = |u - p|^2` for the answer `p` of a linear minimisation, where
+/// the gradient errs by `error` in a set of this diameter. What may be missed is
+///
+/// ```text
+/// (<g, p> - least) + sum_rounding |g| |u - p| + |error of g| D
+/// ```
+///
+/// Differences are taken before the sum, so that a set far from the origin does no harm.
+pub(crate) fn gap_part(
+    g: &[f64],
+    (slope, square): (f64, f64),
+    minimum: &LinearMin,
+    error: f64,
+    diameter: f64,
+) -> Charged {
+    let sum = sum_rounding(g.len());
+    // an answer that is no vertex found exactly is a product itself, which rounds
+    let missed = minimum.value - minimum.lower;
+    let missed = if missed > 0.0 { missed + sum * minimum.value.abs() } else { 0.0 };
+    let rounding = known(sum * norm(g) * square.sqrt()) + known(error * diameter);
+    // sums of numbers that are not negative round as well
+    let rounding = rounding + 4.0 * f64::EPSILON * (slope.abs() + missed);
+    Charged { gap: slope.max(0.0) + missed + rounding, rounding }
+}
+
+/// A gap, and the part of it that is charged for rounding.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Charged {
+    pub gap: f64,
+    pub rounding: f64,
+}
+
+/// What is not a number bounds nothing.
+fn known(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound }
+}
+
+/// Rounding in an image that was carried along with its point, in units of the length: as an average of many points has it.
+const CARRIED: f64 = 1024.0 * f64::EPSILON;
+
+/// The certificate of a pair from the two parts of its FW-gap, with the roundings of the value and of an image that may have
+/// been carried along: `slope` is the length of the gradient in the image, 0 where images are the points themselves.
+pub(crate) fn certificate_of(
+    oracles: &Oracles<'_>,
+    (at, value, slope): (&PointX, f64, f64),
+    rounding: &Rounding,
+    [gap_x, gap_y]: [f64; 2],
+) -> Certificate {
+    let length = if slope > 0.0 { oracles.images().norm(&at.image) } else { 0.0 };
+    let carried = known(CARRIED * slope * length);
+    let of_value = rounding.value + carried;
+    let confidence = oracles.confidence();
+    Certificate::charged(value, of_value, gap_x + 2.0 * carried, gap_y, confidence)
+}
+
 /// Buffers for [`fw_gap`].
 #[derive(Clone, Debug)]
 pub(crate) struct GapScratch {
     gx: Vec<f64>,
     gy: Vec<f64>,
-    /// The vertex of X, where its set takes one to find the minimum.
     px: Vec<f64>,
     py: Vec<f64>,
-    /// On what the last answer over Y rests.
-    pub y_confidence: Confidence,
 }
 
 impl GapScratch {
     pub fn new(dim_x: usize, dim_y: usize) -> Self {
-        GapScratch {
-            gx: vec![0.0; dim_x],
-            gy: vec![0.0; dim_y],
-            px: Vec::new(),
-            py: vec![0.0; dim_y],
-            y_confidence: Confidence::Exact,
-        }
+        let [gx, px] = [dim_x; 2].map(|dim| vec![0.0; dim]);
+        let [gy, py] = [dim_y; 2].map(|dim| vec![0.0; dim]);
+        GapScratch { gx, gy, px, py }
     }
 }
 
@@ -132,7 +189,7 @@ impl GapScratch {
 
     /// The size of its numbers.
     pub fn size(&self, oracles: &Oracles<'_>, gap: &Certificate, x: &[f64], y: &[f64]) -> f64 {
-        self.first_order(gap.lower + gap.gap_x, x, y).size(oracles.diameters())
+        self.first_order(gap.lower + gap.gap_x, x, y).size(oracles.diameters)
     }
 }
 
@@ -144,22 +201,21 @@ pub(crate) fn fw_gap(
     y: &[f64],
     scratch: &mut GapScratch,
 ) -> Result<Certificate> {
-    let GapScratch { gx, gy, px, py, y_confidence } = scratch;
+    let GapScratch { gx, gy, px, py } = scratch;
     oracles.grad_x(at, y, gx)?;
-    let x_min = oracles.support_x(gx, px)?;
+    let x_min = oracles.lmo(Block::X, gx, px)?;
     oracles.grad_y(at, y, gy)?;
     gy.iter_mut().for_each(|g| *g = -*g);
     let y_min = oracles.lmo(Block::Y, gy, py)?;
-    *y_confidence = y_min.confidence;
-    let [at_x, at_y] = [dot(gx, &at.x), dot(gy, y)];
-    check_minimum(oracles, Block::X, gx, &at.x, (at_x, x_min.lower))?;
-    check_minimum(oracles, Block::Y, gy, y, (at_y, y_min.lower))?;
-    // each part is charged with the rounding of the difference that it is
-    let part =
-        |at: f64, lower: f64| (at - lower).max(0.0) + 8.0 * f64::EPSILON * (at.abs() + lower.abs());
-    let (gap_x, gap_y) = (part(at_x, x_min.lower), part(at_y, y_min.lower));
+    let (in_x, in_y) = (dot_difference(gx, &at.x, px), dot_difference(gy, y, py));
+    check_minimum(oracles, Block::X, gx, &at.x, (x_min.value + in_x.0, x_min.lower))?;
+    check_minimum(oracles, Block::Y, gy, y, (y_min.value + in_y.0, y_min.lower))?;
     let value = oracles.value(at, y)?;
-    Ok(Certificate::from_parts(value, gap_x, gap_y, x_min.confidence.and(y_min.confidence)))
+    let (rounding, slope) = (oracles.rounding(at, y, value), oracles.slope_in_image());
+    let [dx, dy] = oracles.diameters;
+    let gap_x = gap_part(gx, in_x, &x_min, rounding.grad_x, dx);
+    let gap_y = gap_part(gy, in_y, &y_min, rounding.grad_y, dy);
+    Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
 }
 
 /// The FW-gap of any pair, from outside of a run: the same measure for every method, charged to none.

@@ -42,6 +42,7 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
         show(run.gap_y),
         record.tol
     )?;
+    writeln!(out, "certainty {}", run.certainty())?;
     writeln!(
         out,
         "work      {} and {}; for certificates {} and {}",
@@ -78,10 +79,13 @@ mod tests {
         (record.primal, record.tol) = (1.042, 0.1);
         (record.run.lower, record.run.upper, record.run.gap) = (-0.734, 1.042, 1.776);
         (record.run.grads, record.run.certificate_lo_calls) = (1, 3);
+        record.run.confidence = "probabilistic".to_owned();
+        record.run.failure_probability = 3e-9;
         let text = summary(&record);
         for line in [
             "loss      1.042 robust (under the worst row weights), lower bound -0.7340\n",
             "gap       1.776 certified (X 0, y 0), tolerance 0.1\n",
+            "certainty holds except with probability 3.0e-9\n",
             "work      1 gradient and 0 linear minimisations; for certificates 0 gradients and 3 linear minimisations\n",
         ] {
             assert!(text.contains(line), "{text}");

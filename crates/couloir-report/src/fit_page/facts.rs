@@ -23,12 +23,13 @@ pub fn summary(record: &FitRecord, measures: &Measures) -> Vec<String> {
     vec![
         format!(
             "{} after {} iterations of {method} and {seconds:.2} s: robust loss {}, lower bound {}, certified gap \
-             {}.{missed}",
+             {} ({}).{missed}",
             run.status,
             run.iterations,
             show(record.primal),
             show(run.lower),
-            show(run.gap)
+            show(run.gap),
+            run.certainty()
         ),
         format!(
             "On the data of the fit: accuracy {}, mean loss {}, mean of the largest tenth of the losses {}. X has \

@@ -1,6 +1,6 @@
 //! The box.
 
-use super::{Domain, LinearMin, Oracle, SlideReport, SlideState, SlideTask, Sliding};
+use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideState, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_len};
 use crate::linalg::{distance_squared, dot};
 
@@ -120,6 +120,10 @@ struct BoxOracle<'a> {
 }
 
 impl Oracle for BoxOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient", g)?;
         for i in 0..p.len() {

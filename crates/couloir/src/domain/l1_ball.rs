@@ -3,7 +3,7 @@
 use super::slide::pairwise::{Hull, Pairwise};
 use super::sum_repair::{Sum, repair_sum};
 use super::threshold::project_onto_simplex;
-use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
+use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::accurate_sum;
 use crate::watch::Watch;
@@ -99,6 +99,10 @@ struct L1BallOracle<'a> {
 }
 
 impl Oracle for L1BallOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient", g)?;
         let best = steepest(g);

@@ -1,9 +1,9 @@
 //! The Euclidean ball.
 
-use super::{Cndg, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
+use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::spectral::SAFE_SQUARES;
-use crate::linalg::{accurate_sum, norm, scale};
+use crate::linalg::{accurate_sum, norm, scale, sum_rounding};
 use crate::watch::Watch;
 
 /// The Euclidean ball `{p : |p| <= radius}`.
@@ -89,13 +89,20 @@ struct L2BallOracle<'a> {
 }
 
 impl Oracle for L2BallOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient over the Euclidean ball", g)?;
         let length = norm(g);
         for (p, g) in p.iter_mut().zip(g) {
             *p = if length > 0.0 { -self.set.radius * (g / length) } else { 0.0 };
         }
-        Ok(LinearMin::exact(-self.set.radius * length))
+        let value = -self.set.radius * length;
+        // the length is a sum that rounds, and so is the point
+        let lower = value * (1.0 + 2.0 * sum_rounding(g.len()));
+        Ok(LinearMin { lower, ..LinearMin::exact(value) })
     }
 
     fn has_prox(&self) -> bool {

@@ -175,6 +175,11 @@ pub trait Oracle: Send {
     /// Numerical trouble (for instance a NaN in `g`, or an eigenvalue routine that fails).
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin>;
 
+    /// On what the answers of linear minimisations rest that a slide takes on its own.
+    fn confidence(&self) -> Confidence {
+        Confidence::AsGiven
+    }
+
     /// The minimum of `<g, .>` over the set without the minimiser, for less than [`lmo`](Oracle::lmo) where the set
     /// can. `scratch` is for what it takes, and grows as needed.
     ///

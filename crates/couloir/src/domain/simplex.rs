@@ -3,7 +3,7 @@
 use super::slide::pairwise::{Hull, Pairwise};
 use super::sum_repair::{Sum, repair_sum};
 use super::threshold::{largest, project_onto_simplex};
-use super::{Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
+use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::accurate_sum;
 use crate::watch::Watch;
@@ -108,6 +108,10 @@ struct SimplexOracle<'a> {
 }
 
 impl Oracle for SimplexOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         check_finite("gradient", g)?;
         let best = (0..g.len()).fold(0, |best, i| if g[i] < g[best] { i } else { best });

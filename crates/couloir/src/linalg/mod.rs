@@ -14,11 +14,15 @@ pub(crate) mod spectral;
 mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
+#[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
+#[doc(hidden)] // for our own benchmarks
 pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
-pub use sparse_dense::{Layout, ScoreOperator};
+pub use sparse_dense::Layout;
+#[doc(hidden)] // for our own benchmarks
+pub use sparse_dense::ScoreOperator;
 pub(crate) use sparse_dense::{score_rows, transpose};
 pub(crate) use vector::{
     MOST_POINTS, combine_many, combine_piece, gradient_step, gram_of_differences,
@@ -26,6 +30,7 @@ pub(crate) use vector::{
 };
 pub(crate) use vector::{
     axpby, axpy, combine, dot_difference, dot_of_differences, norm_squared, step_toward,
+    sum_rounding,
 };
 pub use vector::{between, distance_squared, dot, norm, scale};
 

@@ -123,6 +123,15 @@ fn differences_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 1] {
 }
 dispatch! { fn differences_piece = differences_body(v: [&[f64]; 3]) -> [f64; 1] }
 
+/// A bound of the rounding in a sum of so many products, in shares of the lengths of the two vectors: no term goes through more
+/// additions than a lane of a piece has, and those that join lanes and pieces.
+#[must_use]
+pub(crate) fn sum_rounding(len: usize) -> f64 {
+    let of_joins = LANES * SIDES + 32;
+    let roundings = len.min(GRAIN / (LANES * SIDES)).min(of_joins + len / (LANES * SIDES));
+    0.5 * f64::EPSILON * (roundings + of_joins.min(len) + 4) as f64
+}
+
 /// `<a, b>`.
 #[must_use]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {

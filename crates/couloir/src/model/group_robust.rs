@@ -1,7 +1,7 @@
 //! Group-robust logistic regression: the loss of the worst group counts, softly.
 
 use super::uncertainty::{Groups, Moduli, Uncertainty};
-use crate::domain::{Domain, Simplex};
+use crate::domain::{Confidence, Domain, Simplex};
 use crate::error::{Error, Result, check_len};
 use crate::linalg::SparseMatrix;
 use crate::problem::{
@@ -243,6 +243,10 @@ impl BestResponse for GroupRobust {
     fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64 {
         self.uncertainty.best_response(at.cache, &mut [], y)
     }
+
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
 }
 
 impl ExactDifferences for GroupRobust {
@@ -270,6 +274,10 @@ impl KnownConstants for GroupRobust {
     fn constants(&self) -> BlockConstants {
         let Moduli { mu, lyy } = self.uncertainty.moduli();
         BlockConstants { lxx: Some(self.bounds.lxx), lxy: Some(self.bounds.lxy), lyy, mu }
+    }
+
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
     }
 }
 

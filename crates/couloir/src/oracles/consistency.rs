@@ -30,7 +30,7 @@ pub(crate) fn check_minimum(
     let length = norm(g);
     // a sum of products errs by its roundings, and an oracle may err by a small share of what it minimises
     let rounding = 1e-10 * (value.abs() + lower.abs() + length * norm(at));
-    let allowance = CLEAR * length * oracles.diameter(block) + rounding;
+    let allowance = CLEAR * length * oracles.diameters[block as usize] + rounding;
     if below <= allowance {
         return Ok(());
     }

@@ -1,8 +1,9 @@
 //! Values, gradients and images of the problem.
 
 use super::Oracles;
+use crate::domain::Confidence;
 use crate::error::{Block, Error, Result, check_finite};
-use crate::linalg::between;
+use crate::linalg::{between, norm};
 use crate::problem::{Measured, PointX};
 use crate::random::Population;
 
@@ -77,6 +78,12 @@ impl<'a> Oracles<'a> {
         Ok(m)
     }
 
+    /// The length of the gradient in the image that [`grad_x`](Self::grad_x) took last; 0 without an operator, where images are the
+    /// points themselves.
+    pub(crate) fn slope_in_image(&self) -> f64 {
+        if self.has_operator { self.images().norm(&self.grad_image) } else { 0.0 }
+    }
+
     /// Writes the gradient in `x`.
     ///
     /// # Errors
@@ -101,7 +108,11 @@ impl<'a> Oracles<'a> {
         self.ask(|problem| problem.adjoint(in_image, out));
         self.count_grad_x();
         check_finite("grad_x", out)?;
-        check_finite("gradient in the image of x", in_image)
+        check_finite("gradient in the image of x", in_image)?;
+        if self.seen.is_some() {
+            self.see_grad_x(norm(out));
+        }
+        Ok(())
     }
 
     /// The gradient in the image and `A g` for `g = A^T` of it, with `g` itself where that is asked for; returns the lengths
@@ -132,6 +143,8 @@ impl<'a> Oracles<'a> {
             check_finite("gradient in the image of x", in_image)?;
             check_finite("image of x", image)?;
         }
+        // |A^T s|^2 = <s, A A^T s>
+        self.see_grad_x((lengths[0] * lengths[1]).sqrt());
         Ok(lengths)
     }
 
@@ -170,7 +183,9 @@ impl<'a> Oracles<'a> {
         let counts = self.counts();
         counts.grad_y += 1;
         counts.component_grads += components;
-        check_finite("grad_y", out)
+        check_finite("grad_y", out)?;
+        self.see_grad_y(out);
+        Ok(())
     }
 
     /// The gradient in the image alone: no operator product.
@@ -184,7 +199,8 @@ impl<'a> Oracles<'a> {
         check_finite("gradient in the image of x", out)
     }
 
-    /// Writes the maximiser of `f(x, .)`, for problems that have one in closed form; returns what it may have missed.
+    /// Writes the maximiser of `f(x, .)`, for problems that have one in closed form; returns what it may have missed: infinity
+    /// where the problem does not promise anything.
     ///
     /// # Errors
     /// An answer that is not finite.
@@ -192,9 +208,9 @@ impl<'a> Oracles<'a> {
         self.watch().check()?;
         let response = self.ask(|problem| {
             let known = problem.capabilities().best_response;
-            known.map(|known| known.best_response(at.prepared(), out))
+            known.map(|known| (known.best_response(at.prepared(), out), known.confidence()))
         });
-        let gap = response.ok_or_else(|| Error::MissingOracle {
+        let (gap, confidence) = response.ok_or_else(|| Error::MissingOracle {
             set: "the problem".to_owned(),
             oracle: "best response (its capability `best_response` is missing)",
             hint: "use an inner solve for y",
@@ -208,7 +224,13 @@ impl<'a> Oracles<'a> {
                 why: format!("it lies outside {} by {moved:e}", self.y_set.describe()),
             });
         }
+        if gap == f64::INFINITY {
+            return Ok(gap);
+        }
         check_finite("accuracy of the best response in y", &[gap])?;
+        if confidence == Confidence::AsGiven {
+            self.rest_on(confidence);
+        }
         Ok(gap.max(0.0))
     }
 }

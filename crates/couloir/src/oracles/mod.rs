@@ -5,17 +5,20 @@ mod batches;
 mod consistency;
 mod function;
 mod ledger;
+mod rounding;
 mod sets;
 
 pub(crate) use consistency::{Bend, FirstOrder, check_minimum, check_order};
 pub use ledger::{Counter, Ledger, OracleCounts};
 
-use crate::domain::{Domain, Oracle};
+use crate::domain::{Confidence, Domain, Oracle};
 use crate::error::{Block, Error, Result, check_finite, check_len};
+use crate::linalg::norm;
 use crate::problem::{ImageSpace, LocalImages, PointX, SaddleProblem, WithFallbacks};
 use crate::random::Population;
 use crate::state::Archive;
 use crate::watch::Watch;
+use rounding::Seen;
 
 /// Which account a call is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,16 @@ pub struct Oracles<'a> {
     x: Box<dyn Oracle + 'a>,
     y: Box<dyn Oracle + 'a>,
     grad_image: Vec<f64>,
+    /// The diameters of X and Y.
+    pub(crate) diameters: [f64; 2],
+    /// Bounds of the length of a point of X and of Y.
+    farthest: [f64; 2],
+    /// What rounding is taken to make of plain sums.
+    plain_rounding: f64,
+    /// What was seen of the gradients of a problem that promises nothing about their rounding.
+    seen: Option<Seen>,
+    /// On what all answers so far rest.
+    confidence: Confidence,
     /// The watch of the run, for x and for y.
     watches: [Watch; 2],
 }
@@ -95,6 +108,14 @@ impl<'a> Oracles<'a> {
             (can.operator.is_some(), can.best_response.is_some());
         let population = can.sampled.map(|s| s.population());
         let grad_image = vec![0.0; with_fallbacks.image_dim()];
+        let plain_rounding = with_fallbacks.plain_rounding();
+        let seen = can.rounding.is_none().then(Seen::default);
+        let diameters = [x_set, y_set].map(|set| 1.001 * set.diameter());
+        let farthest = [x_set, y_set].map(|set| {
+            let mut centre = vec![0.0; set.dim()];
+            set.center(&mut centre);
+            norm(&centre) + 1.001 * set.diameter()
+        });
         let mut oracles = Oracles {
             problem,
             borrowed,
@@ -108,6 +129,11 @@ impl<'a> Oracles<'a> {
             x: x_set.oracle(),
             y: y_set.oracle(),
             grad_image,
+            diameters,
+            farthest,
+            plain_rounding,
+            seen,
+            confidence: Confidence::Exact,
             watches: Default::default(),
         };
         oracles.attend(&Watch::default());
@@ -148,6 +174,11 @@ impl<'a> Oracles<'a> {
         self.has_best_response
     }
 
+    /// Whether images are other than the points themselves.
+    pub(crate) fn has_operator(&self) -> bool {
+        self.has_operator
+    }
+
     /// The problem.
     #[must_use]
     pub fn problem(&self) -> &(dyn SaddleProblem + 'a) {
@@ -174,7 +205,23 @@ impl<'a> Oracles<'a> {
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("ledger", |archive| self.ledger.state(archive))?;
         archive.nested("x_set", |archive| self.x.state(archive))?;
-        archive.nested("y_set", |archive| self.y.state(archive))
+        archive.nested("y_set", |archive| self.y.state(archive))?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        match &mut self.seen {
+            Some(seen) => archive.nested("seen", |archive| seen.state(archive)),
+            None => Ok(()),
+        }
+    }
+
+    /// On what a certificate of this run rests: on every answer so far, each of which counts once.
+    #[must_use]
+    pub fn confidence(&self) -> Confidence {
+        self.confidence
+    }
+
+    /// Certificates rest on this too.
+    pub(crate) fn rest_on(&mut self, confidence: Confidence) {
+        self.confidence = self.confidence.and(confidence);
     }
 
     /// Saves or loads a point; what was prepared from its image is prepared again, which gives the same bits.
@@ -212,16 +259,6 @@ impl<'a> Oracles<'a> {
     pub fn repair(&self, block: Block, p: &mut [f64]) -> f64 {
         let set = self.set(block);
         if set.repairs_quickly() { set.repair(p) } else { 0.0 }
-    }
-
-    /// The diameter of the set of this block.
-    pub(crate) fn diameter(&self, block: Block) -> f64 {
-        self.set(block).diameter()
-    }
-
-    /// The diameters of both sets.
-    pub(crate) fn diameters(&self) -> [f64; 2] {
-        [Block::X, Block::Y].map(|block| self.diameter(block))
     }
 
     fn set(&self, block: Block) -> &'a dyn Domain {

@@ -17,6 +17,7 @@ impl<'a> Oracles<'a> {
         self.watches[block as usize].spend(1)?;
         let answer = self.oracle(block).lmo(g, p)?;
         self.count_lo(block, 1, answer.products);
+        self.rest_on(answer.confidence);
         Ok(answer)
     }
 
@@ -25,6 +26,7 @@ impl<'a> Oracles<'a> {
         self.watch().spend(1)?;
         let answer = self.x.support(g, scratch)?;
         self.count_lo(Block::X, 1, answer.products);
+        self.rest_on(answer.confidence);
         Ok(answer)
     }
 
@@ -33,6 +35,7 @@ impl<'a> Oracles<'a> {
         self.watch().check()?;
         let answer = self.x.mix(task, scratch)?;
         self.watch().add(answer.evaluations);
+        self.rest_on(answer.confidence);
         self.count_lo(Block::X, answer.evaluations, answer.products);
         Ok(answer)
     }
@@ -65,7 +68,9 @@ impl<'a> Oracles<'a> {
             Some(set) => set.support_by_gram(g)?,
             None => None,
         };
-        Ok(found.unwrap_or(LinearMin::exact(f64::NEG_INFINITY)))
+        let answer = found.unwrap_or(LinearMin::exact(f64::NEG_INFINITY));
+        self.rest_on(answer.confidence);
+        Ok(answer)
     }
 
     /// The best mixture of two minorants over X from Gram matrices: the first alone where they cannot tell.
@@ -86,6 +91,7 @@ impl<'a> Oracles<'a> {
             products: 0,
         });
         self.count_lo(Block::X, answer.evaluations, answer.products);
+        self.rest_on(answer.confidence);
         Ok(answer)
     }
 
@@ -146,6 +152,9 @@ impl<'a> Oracles<'a> {
                 // an oracle may have loops too short to look at the watch
                 watch.add(report.lo_calls.saturating_sub(seen));
                 self.count_lo(block, report.lo_calls, report.products);
+                // its gap rests on the answer of its last test alone
+                let confidence = self.oracle(block).confidence();
+                self.rest_on(confidence);
             }
             Err(_) => self.count_lo(block, seen, 0),
         }

@@ -1,6 +1,7 @@
 //! Problems that know the maximiser of `f(x, .)`.
 
 use super::PreparedImage;
+use crate::domain::Confidence;
 
 /// The exact best response in `y`.
 ///
@@ -39,6 +40,12 @@ use super::PreparedImage;
 /// ```
 pub trait BestResponse: Send + Sync {
     /// Writes the maximiser of `f(x, .)` over the set of `y` and returns a bound of `max_y f(x, .) - f(x, out)`, at the level
-    /// of rounding.
+    /// of rounding. Certificates rest on this bound. Where there is none, return infinity: then every response is
+    /// measured, by one gradient in `y` and one linear minimisation.
     fn best_response(&self, at: PreparedImage<'_>, y: &mut [f64]) -> f64;
+
+    /// On what the bound rests: as given, unless the problem has a proof of its own. Certificates say so.
+    fn confidence(&self) -> Confidence {
+        Confidence::AsGiven
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     BatchRestriction, BestResponse, ColumnWise, ExactDifferences, Identity, ImageSpace,
-    KnownConstants, LinearOperator, Preparation, Sampled, SampledConstants,
+    KnownConstants, KnownRounding, LinearOperator, Preparation, Sampled, SampledConstants,
 };
 use std::fmt;
 
@@ -59,6 +59,8 @@ pub struct Capabilities<'a> {
     pub differences: Option<&'a dyn ExactDifferences>,
     /// Smoothness and strong concavity are known. Without: what needs them is refused.
     pub constants: Option<&'a dyn KnownConstants>,
+    /// Bounds of the rounding in values and gradients are known. Without: they are estimated from what is seen.
+    pub rounding: Option<&'a dyn KnownRounding>,
     /// `f` is a mean, and batches of it can be asked for. Without: methods that sample are refused.
     pub sampled: Option<&'a dyn Sampled>,
     /// Constants of the mean and of batches. Without: they must be given in a method's settings.
@@ -79,6 +81,7 @@ impl<'a> Capabilities<'a> {
         best_response: None,
         differences: None,
         constants: None,
+        rounding: None,
         sampled: None,
         sampled_constants: None,
         restriction: None,
@@ -147,6 +150,13 @@ impl<'a> Capabilities<'a> {
         self
     }
 
+    /// These capabilities and bounds of rounding.
+    #[must_use]
+    pub fn with_rounding(mut self, rounding: &'a dyn KnownRounding) -> Self {
+        self.rounding = Some(rounding);
+        self
+    }
+
     /// These capabilities and batches.
     #[must_use]
     pub fn with_sampled(mut self, sampled: &'a dyn Sampled) -> Self {
@@ -188,6 +198,7 @@ impl fmt::Debug for Capabilities<'_> {
             best_response,
             differences,
             constants,
+            rounding,
             sampled,
             sampled_constants,
             restriction,
@@ -201,6 +212,7 @@ impl fmt::Debug for Capabilities<'_> {
             ("best_response", best_response.is_some()),
             ("differences", differences.is_some()),
             ("constants", constants.is_some()),
+            ("rounding", rounding.is_some()),
             ("sampled", sampled.is_some()),
             ("sampled_constants", sampled_constants.is_some()),
             ("restriction", restriction.is_some()),

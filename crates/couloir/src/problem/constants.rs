@@ -1,6 +1,7 @@
 //! Block constants.
 
 use super::{SaddleProblem, WithFallbacks};
+use crate::domain::Confidence;
 use crate::error::{Error, Result};
 
 /// Smoothness and curvature, block by block; each is optional.
@@ -42,6 +43,11 @@ pub struct BlockConstants {
 pub trait KnownConstants: Send + Sync {
     /// The constants that are known.
     fn constants(&self) -> BlockConstants;
+
+    /// On what they rest: as given, unless the problem has a proof of its own. A certificate that uses `mu` says so.
+    fn confidence(&self) -> Confidence {
+        Confidence::AsGiven
+    }
 }
 
 const HINT: &str = "give it in `KnownConstants::constants`, or use what needs no constants";

@@ -15,7 +15,12 @@ impl Measured {
     /// `a - b - c`, with the rounding that such a difference of large numbers carries.
     #[must_use]
     pub fn difference(a: f64, b: f64, c: f64) -> Self {
-        Measured { value: a - b - c, rounding: 8.0 * f64::EPSILON * (a.abs() + b.abs() + c.abs()) }
+        Measured::difference_by(8.0 * f64::EPSILON, a, b, c)
+    }
+
+    /// The same where each of the three is off by this share of its size.
+    pub(crate) fn difference_by(share: f64, a: f64, b: f64, c: f64) -> Self {
+        Measured { value: a - b - c, rounding: share * (a.abs() + b.abs() + c.abs()) }
     }
 }
 

@@ -105,8 +105,9 @@ impl<'a> WithFallbacks<'a> {
         match self.capabilities.differences {
             Some(differences) => differences.bend_x(from, to, y, slope),
             None => {
-                let problem = self.problem;
-                Measured::difference(problem.value(to, y), problem.value(from, y), slope)
+                let (problem, share) = (self.problem, self.plain_rounding());
+                let (to, from) = (problem.value(to, y), problem.value(from, y));
+                Measured::difference_by(share, to, from, slope)
             }
         }
     }
@@ -117,10 +118,18 @@ impl<'a> WithFallbacks<'a> {
         match self.capabilities.differences {
             Some(differences) => differences.change_y(at, from, to),
             None => {
-                let problem = self.problem;
-                Measured::difference(problem.value(at, to), problem.value(at, from), 0.0)
+                let (problem, share) = (self.problem, self.plain_rounding());
+                let (to, from) = (problem.value(at, to), problem.value(at, from));
+                Measured::difference_by(share, to, from, 0.0)
             }
         }
+    }
+
+    /// What rounding is taken to make of a number that a problem computes by plain sums over its coordinates, in shares of the sizes
+    /// that enter.
+    #[must_use]
+    pub(crate) fn plain_rounding(&self) -> f64 {
+        f64::EPSILON * (16 + self.problem.dim_x() + self.problem.dim_y()) as f64
     }
 
     /// The constants that are known.

@@ -9,6 +9,7 @@
 //! * [`BestResponse`]: the maximiser of `f(x, .)` is known;
 //! * [`ExactDifferences`]: differences of values without cancellation;
 //! * [`KnownConstants`]: smoothness and strong concavity;
+//! * [`KnownRounding`]: bounds of the rounding in values and gradients;
 //! * [`Sampled`], [`SampledConstants`], [`BatchRestriction`]: `f` is a mean, and can be asked for batches;
 //! * [`Identity`]: what tells the problem from others like it, for checkpoints.
 
@@ -25,6 +26,7 @@ mod operator;
 mod point;
 mod preparation;
 mod quadratic;
+mod rounding;
 mod sampled;
 
 pub use crate::random::Population;
@@ -42,6 +44,7 @@ pub(crate) use point::Imaged;
 pub use point::PointX;
 pub use preparation::{Preparation, PreparedImage};
 pub use quadratic::{QuadraticBilinear, QuadraticBuilder, QuadraticSum, Saddle};
+pub use rounding::{KnownRounding, Rounding};
 pub use sampled::{BatchProblem, BatchRestriction, Sampled, SampledConstants};
 
 /// A convex-concave function of two blocks, as solvers ask for it.

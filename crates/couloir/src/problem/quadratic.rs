@@ -1,12 +1,12 @@
 //! Quadratic-bilinear problems whose saddle point is known.
 
 use super::{
-    BlockConstants, Capabilities, ExactDifferences, KnownConstants, Measured, Population,
-    PreparedImage, SaddleProblem, Sampled, SampledConstants,
+    BlockConstants, Capabilities, ExactDifferences, KnownConstants, KnownRounding, Measured,
+    Population, PreparedImage, Rounding, SaddleProblem, Sampled, SampledConstants,
 };
-use crate::domain::Domain;
+use crate::domain::{Confidence, Domain};
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
-use crate::linalg::{dot, norm, spectral_norm};
+use crate::linalg::{distance_squared, dot, norm, spectral_norm};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -50,6 +50,9 @@ pub struct QuadraticBilinear {
     cy: Vec<f64>,
     saddle: Saddle,
     constants: BlockConstants,
+    /// The length of the longest row of `B`, and of all of it as one vector.
+    longest_row: f64,
+    frobenius: f64,
 }
 
 /// Chooses a [`QuadraticBilinear`] problem with its saddle point on given sets.
@@ -202,7 +205,9 @@ impl QuadraticBilinear {
         }
         let coupling = spectral_norm(&b, ny, nx)?;
         let constants = BlockConstants::all(largest(&hx), coupling, largest(&hy), smallest(&hy));
-        Ok(QuadraticBilinear { hx, hy, b, cx, cy, saddle, constants })
+        let longest_row = b.chunks_exact(nx).map(norm).fold(0.0, f64::max);
+        let frobenius = norm(&b);
+        Ok(QuadraticBilinear { hx, hy, b, cx, cy, saddle, constants, longest_row, frobenius })
     }
 
     /// The saddle point.
@@ -307,7 +312,7 @@ impl SaddleProblem for QuadraticBilinear {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::NONE.with_differences(self).with_constants(self)
+        Capabilities::NONE.with_differences(self).with_constants(self).with_rounding(self)
     }
 }
 
@@ -332,15 +337,17 @@ impl ExactDifferences for QuadraticBilinear {
 
     fn change_y(&self, at: PreparedImage<'_>, from: &[f64], to: &[f64]) -> Measured {
         let (mut value, mut size) = (0.0, 0.0);
+        // a coupling may be small and its terms large
+        let terms = self.longest_row * distance(at.image, &self.saddle.x);
         for j in 0..from.len() {
             let middle = 0.5 * (from[j] + to[j]) - self.saddle.y[j];
             let coupling = self.row(j, at.image);
             let term = (coupling - self.hy[j] * middle - self.cy[j]) * (to[j] - from[j]);
             value += term;
-            size += (coupling.abs() + (self.hy[j] * middle).abs() + self.cy[j].abs())
-                * (to[j] - from[j]).abs();
+            size +=
+                (terms + (self.hy[j] * middle).abs() + self.cy[j].abs()) * (to[j] - from[j]).abs();
         }
-        Measured { value, rounding: 4.0 * f64::EPSILON * size }
+        Measured { value, rounding: self.roundings() * size }
     }
 }
 
@@ -348,6 +355,55 @@ impl KnownConstants for QuadraticBilinear {
     fn constants(&self) -> BlockConstants {
         self.constants
     }
+
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+}
+
+impl KnownRounding for QuadraticBilinear {
+    /// Every number is a sum of products of at most three factors, added up one after the other: `sum |terms|`, bounded by
+    /// lengths, times the number of roundings that a term goes through.
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding {
+        let Saddle { x: x0, y: y0, value } = &self.saddle;
+        let apart_x = distance(at.image, x0);
+        let apart_y = distance(y, y0);
+        let mut size = value.abs();
+        let (mut bent_x, mut bent_y) = (0.0, 0.0);
+        for i in 0..x0.len() {
+            let d = (at.image[i] - x0[i]).abs();
+            let slope = self.hx[i] * d;
+            size += (0.5 * slope + self.cx[i].abs()) * d;
+            bent_x += slope * slope;
+        }
+        let mut steepest = 0.0f64;
+        for j in 0..y0.len() {
+            let d = (y[j] - y0[j]).abs();
+            let slope = self.hy[j] * d;
+            size += (0.5 * slope + self.cy[j].abs()) * d;
+            bent_y += slope * slope;
+            steepest = steepest.max(slope + self.cy[j].abs());
+        }
+        size += self.frobenius * apart_x * apart_y;
+        let roundings = self.roundings();
+        Rounding {
+            value: roundings * size,
+            grad_x: roundings * (norm(&self.cx) + bent_x.sqrt() + self.frobenius * apart_y),
+            grad_y: roundings * (norm(&self.cy) + bent_y.sqrt() + self.frobenius * apart_x),
+            steepest_y: (steepest + self.longest_row * (apart_x + reach)) * (1.0 + roundings),
+        }
+    }
+}
+
+impl QuadraticBilinear {
+    /// The share of a term that is lost on its way into a sum over rows, at the most.
+    fn roundings(&self) -> f64 {
+        0.5 * f64::EPSILON * (self.hx.len() + self.hy.len() + 8) as f64
+    }
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    distance_squared(a, b).sqrt()
 }
 
 /// A mean of quadratic-bilinear functions with noise in their Hessians:

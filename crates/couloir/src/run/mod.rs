@@ -197,7 +197,7 @@ const GRACE: f64 = 0.5;
 ///
 /// # Errors
 /// As [`run`], and a checkpoint to go on from that cannot be read or is of another run.
-pub fn run_kept(
+pub(crate) fn run_kept(
     solver: &mut dyn Algorithm,
     rules: &StopRules,
     checkpoints: &Checkpoints,

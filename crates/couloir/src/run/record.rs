@@ -62,6 +62,19 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// On what the certificate rests, in words.
+    #[must_use]
+    pub fn certainty(&self) -> String {
+        match self.confidence.as_str() {
+            "exact" => "exact oracles; rounding is charged".to_owned(),
+            "probabilistic" => {
+                format!("holds except with probability {:.1e}", self.failure_probability)
+            }
+            "as given" => "as right as the oracles and constants that were given".to_owned(),
+            other => other.to_owned(),
+        }
+    }
+
     /// The record of a run that came to its end.
     #[must_use]
     pub fn new(outcome: &Outcome, scale: f64) -> Self {

@@ -229,12 +229,6 @@ impl<'a> Batched<'a> {
         Ok(solver)
     }
 
-    /// Samples in the present batch.
-    #[must_use]
-    pub fn batch_size(&self) -> u64 {
-        self.stage.size
-    }
-
     /// Moves on to a larger batch.
     fn grow(&mut self) -> Result<()> {
         self.stage.solver.form_vectors()?;

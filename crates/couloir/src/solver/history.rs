@@ -48,7 +48,7 @@ impl History {
         self.looks += 1;
         let is_due = self.looks <= COMPARED || self.looks.is_multiple_of(COMPARED);
         if is_due {
-            let diameters = oracles.diameters();
+            let diameters = oracles.diameters;
             self.size = self.size.max(now.size(diameters));
             if self.looks > 1 {
                 self.seen().check_against(now, self.size, diameters)?;

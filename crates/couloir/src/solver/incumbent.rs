@@ -2,7 +2,6 @@
 
 use super::history::History;
 use crate::certificate::{Certificate, GapScratch, fw_gap};
-use crate::domain::Confidence;
 use crate::error::{Block, Result};
 use crate::oracles::Oracles;
 use crate::problem::PointX;
@@ -13,7 +12,6 @@ pub struct Incumbent {
     pub(super) certificate: Certificate,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
-    confidence: Confidence,
     scratch: GapScratch,
     member_x: Vec<f64>,
     member_y: Vec<f64>,
@@ -28,7 +26,6 @@ impl Incumbent {
             certificate: Certificate::NONE,
             x: x.to_vec(),
             y: y.to_vec(),
-            confidence: Confidence::Exact,
             scratch: GapScratch::new(x.len(), y.len()),
             member_x: x.to_vec(),
             member_y: y.to_vec(),
@@ -82,15 +79,21 @@ impl Incumbent {
         let now = oracles.certifying(|o| fw_gap(o, at, y, &mut self.scratch))?;
         let first_order = self.scratch.first_order(now.lower + now.gap_x, &at.x, y);
         self.history.compare(oracles, &now, &first_order)?;
-        // the best of all bounds so far holds if all of them do
-        self.confidence = self.confidence.and(now.confidence);
+        let y = std::mem::take(&mut self.member_y);
+        self.offer(now, &at.x, &y);
+        self.member_y = y;
+        Ok(())
+    }
+
+    /// Keeps a pair if its certificate is the best so far.
+    pub(super) fn offer(&mut self, now: Certificate, x: &[f64], y: &[f64]) {
         if now.gap < self.certificate.gap {
             self.certificate = now;
-            self.certificate.confidence = self.confidence;
-            self.x.copy_from_slice(&at.x);
+            self.x.copy_from_slice(x);
             self.y.copy_from_slice(y);
         }
-        Ok(())
+        // the best of all bounds so far holds if all of them do
+        self.certificate.confidence = now.confidence;
     }
 
     /// Saves or loads it.
@@ -99,7 +102,6 @@ impl Incumbent {
     /// What the archive reports.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("certificate", |archive| self.certificate.state(archive))?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))?;
         archive.numbers("x", &mut self.x)?;
         archive.numbers("y", &mut self.y)?;
         archive.nested("history", |archive| self.history.state(archive))

@@ -96,6 +96,11 @@ impl LanczosFinder {
         }
     }
 
+    /// On what one answer rests.
+    pub(super) fn confidence(&self) -> Confidence {
+        Confidence::Probabilistic { failure: self.settings.failure }
+    }
+
     /// Draws a start vector and returns a lower bound of `|<start, u_1>|` that fails with
     /// probability at most `failure`, whatever `u_1` and the last answer are.
     ///

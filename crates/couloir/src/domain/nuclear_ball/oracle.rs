@@ -5,8 +5,8 @@ use super::gram_pair::GramFinder;
 use super::lanczos_pair::LanczosFinder;
 use crate::domain::slide::compressed::Compressed;
 use crate::domain::{
-    ByGram, Cndg, Domain, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle, Products,
-    SlideReport, SlideState, SlideTask, Sliding, cndg, mixture, room,
+    ByGram, Cndg, Confidence, Domain, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle,
+    Products, SlideReport, SlideState, SlideTask, Sliding, cndg, mixture, room,
 };
 use crate::error::{Error, Result};
 use crate::linalg::nuclear_projection::NuclearProjection;
@@ -84,6 +84,13 @@ impl<'a> NuclearOracle<'a> {
 }
 
 impl Oracle for NuclearOracle<'_> {
+    fn confidence(&self) -> Confidence {
+        match &self.finder {
+            PairFinder::Gram(_) => Confidence::Exact,
+            PairFinder::Lanczos(finder) => finder.confidence(),
+        }
+    }
+
     fn attend(&mut self, watch: &Watch) {
         self.watch = watch.clone();
         if let PairFinder::Lanczos(finder) = &mut self.finder {

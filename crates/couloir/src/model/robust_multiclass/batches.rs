@@ -106,7 +106,7 @@ impl SampledConstants for RobustMulticlass {
     /// loss's curvature and squared slopes.
     fn mean_smoothness(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
-        let Lengths { longest, squares } = self.lengths;
+        let Lengths { longest, squares, .. } = self.lengths;
         let (xx, xy) = (
             self.loss.curvature() * s * n.sqrt() * longest * longest,
             s * (self.slope_squared() * n).sqrt() * longest,
@@ -119,7 +119,7 @@ impl SampledConstants for RobustMulticlass {
     /// From `|n s p_i q_i a_i| <= n s p_i sqrt(q) |a_i|` for row weights `p`, and `l_i <= l(0) + sqrt(q) tau |a_i|`.
     fn sigma(&self) -> Option<f64> {
         let (n, s) = (self.n as f64, self.weight);
-        let Lengths { longest, squares } = self.lengths;
+        let Lengths { longest, squares, .. } = self.lengths;
         let zero = self.loss.at_zero(self.classes());
         let radius = self.slope_squared().sqrt() * self.settings.tau;
         // |(l(0) + r |a_i|)_i| <= sqrt(n) l(0) + r |A|_F

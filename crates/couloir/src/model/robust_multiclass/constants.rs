@@ -1,6 +1,7 @@
 //! Block constants, bounded by the lengths of the rows and their top singular value.
 
 use super::RobustMulticlass;
+use crate::domain::Confidence;
 use crate::linalg::{SparseMatrix, norm, norm_squared, scale};
 use crate::model::uncertainty::Moduli;
 use crate::problem::{BlockConstants, KnownConstants, SaddleProblem};
@@ -14,17 +15,20 @@ pub(super) struct Lengths {
     pub(super) longest: f64,
     /// `sum_i |a_i|^2`.
     pub(super) squares: f64,
+    /// Entries of a row at the most.
+    pub(super) most_entries: usize,
 }
 
 impl Lengths {
     pub(super) fn new(rows: &SparseMatrix) -> Self {
-        let (mut longest, mut squares) = (0.0f64, 0.0);
+        let (mut longest, mut squares, mut most_entries) = (0.0f64, 0.0, 0);
         for i in 0..rows.rows() {
             let length = norm(rows.row(i).1);
             longest = longest.max(length);
             squares += length * length;
+            most_entries = most_entries.max(rows.row(i).1.len());
         }
-        Lengths { longest, squares }
+        Lengths { longest, squares, most_entries }
     }
 }
 
@@ -80,6 +84,10 @@ impl KnownConstants for RobustMulticlass {
         let lxy = self.weight * self.slope_squared().sqrt() * self.singular() * repeated.sqrt();
         BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
     }
+
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
 }
 
 impl RobustMulticlass {
@@ -100,7 +108,7 @@ impl RobustMulticlass {
 
     /// A bound of the top singular value of the rows.
     fn singular(&self) -> f64 {
-        let Lengths { longest, squares } = self.lengths;
+        let Lengths { longest, squares, .. } = self.lengths;
         *self.singular.get_or_init(|| {
             // from below; a tenth more makes it a bound in practice, and |A|_F is one for sure
             let top = 1.1 * top_eigenvalue(self.operator.matrix(), None);

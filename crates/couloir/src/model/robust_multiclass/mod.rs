@@ -3,6 +3,7 @@
 mod batches;
 mod constants;
 mod objective;
+mod rounding;
 mod settings;
 
 pub use settings::{RobustSettings, Scaling};

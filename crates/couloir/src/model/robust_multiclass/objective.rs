@@ -1,6 +1,7 @@
 //! The robust model as a saddle problem: scores, losses, weights.
 
 use super::RobustMulticlass;
+use crate::domain::Confidence;
 use crate::linalg::{Layout, Rows, dot};
 use crate::model::RobustSettings;
 use crate::model::uncertainty::RowWeights;
@@ -134,6 +135,7 @@ impl SaddleProblem for RobustMulticlass {
             .with_best_response(self)
             .with_differences(self)
             .with_constants(self)
+            .with_rounding(self)
             .with_identity(self);
         if self.settings.layout == Layout::FeatureMajor {
             capabilities.column_wise = Some(self);
@@ -198,6 +200,10 @@ impl BestResponse for RobustMulticlass {
         self.with_weighted_losses(losses, |weighted| {
             self.scratch.with(y.len(), |room| self.uncertainty.best_response(weighted, room, y))
         })
+    }
+
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
     }
 }
 

@@ -1,10 +1,10 @@
 //! Accelerated projected gradient on `phi(x) = max_y f(x, y)`: FISTA (Beck, Teboulle 2009) with a curvature
 //! that may rise and fall (Scheinberg, Goldfarb, Bai 2014) and restarts (O'Donoghue, Candes 2015).
 
-use crate::certificate::{Certificate, GapScratch, fw_gap};
+use crate::certificate::{Certificate, GapScratch, certificate_of, fw_gap, gap_part};
 use crate::domain::SlideState;
 use crate::error::{Block, Error, Result, check_positive};
-use crate::linalg::{axpby, combine, dot, dot_difference, dot_of_differences, norm};
+use crate::linalg::{axpby, combine, dot_difference, dot_of_differences, norm};
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Step};
@@ -218,21 +218,20 @@ impl<'a> Apg<'a> {
     /// `x_k`.
     fn consider_average(&mut self) -> Result<()> {
         let Apg { oracles, x, y_bar, gradient, vertex, .. } = self;
-        let (value, at_x, minimum) = oracles.certifying(|o| -> Result<_> {
+        let (value, minimum) = oracles.certifying(|o| -> Result<_> {
             o.grad_x(x, y_bar, gradient)?;
             let minimum = o.lmo(Block::X, gradient, vertex)?;
-            Ok((o.value(x, y_bar)?, dot(gradient, &x.x), minimum))
+            Ok((o.value(x, y_bar)?, minimum))
         })?;
-        let gap_x = (at_x - minimum.lower).max(0.0);
-        let rounding = 8.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x + at_x.abs());
-        let (lower, upper) = (value - gap_x - rounding, self.upper + rounding);
-        let now = Certificate::between(lower, value, upper, minimum.confidence);
+        let (rounding, [dx, _]) = (oracles.rounding(x, y_bar, value), oracles.diameters);
+        let slope = dot_difference(gradient, &x.x, vertex);
+        let gap_x = gap_part(gradient, slope, &minimum, rounding.grad_x, dx).gap;
+        // max_y f(x_k, y) is known from elsewhere: the difference of two values rounds as both do
+        let sums = 4.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x);
+        let gap_y = self.upper - value + rounding.value + sums;
+        let now = certificate_of(oracles, (x, value, 0.0), &rounding, [gap_x, gap_y.max(0.0)]);
         self.best.history.take_bounds(&now)?;
-        if upper - lower < self.best.certificate.gap {
-            self.best.certificate = now;
-            self.best.x.copy_from_slice(&self.x.x);
-            self.best.y.copy_from_slice(&self.y_bar);
-        }
+        self.best.offer(now, &self.x.x, &self.y_bar);
         Ok(())
     }
 }
@@ -316,7 +315,8 @@ impl Algorithm for Apg<'_> {
         let stuck = square == 0.0
             && self.trial.x == self.x.x
             && self.accuracy <= f64::EPSILON.powf(1.5) * (value.abs() + self.first_gap);
-        (self.value, self.upper) = (value, value + gap);
+        let rounding = self.oracles.rounding(&self.trial, &self.y_trial, value).value;
+        (self.value, self.upper) = (value, value + gap + rounding);
         self.accuracy = (ACCURACY * self.curvature * square).max(1e-4 * self.accuracy);
         self.last_curvature = self.curvature;
         if falls {

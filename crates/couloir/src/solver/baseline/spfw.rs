@@ -35,8 +35,7 @@
 //! `delta_mu`. Neither can be meant: `nu` must not change when `f` is multiplied by a constant (a test holds
 //! us to that). With `sqrt(mu_y)`, `sqrt(mu_x)` the first is right, and at least the `q` proved above.
 
-use crate::certificate::{Bounds, Certificate};
-use crate::domain::Confidence;
+use crate::certificate::{Bounds, Certificate, certificate_of, gap_part};
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
 use crate::oracles::{FirstOrder, Ledger, Oracles, check_minimum};
@@ -263,9 +262,10 @@ pub(super) struct Look {
     /// `<gx, x - px>` and `<gy, y - py>`.
     pub slope_x: f64,
     pub slope_y: f64,
-    /// What the oracles may have missed.
-    slack: (f64, f64),
-    confidence: Confidence,
+    /// The parts of the FW-gap, with everything that the oracles and rounding may hide.
+    gaps: (f64, f64),
+    /// The length of the gradient in the image.
+    in_image: f64,
     fresh: bool,
 }
 
@@ -278,8 +278,8 @@ impl Look {
             py: vec![0.0; dim_y],
             slope_x: 0.0,
             slope_y: 0.0,
-            slack: (0.0, 0.0),
-            confidence: Confidence::Exact,
+            gaps: (0.0, 0.0),
+            in_image: 0.0,
             fresh: false,
         }
     }
@@ -294,14 +294,18 @@ impl Look {
         oracles.grad_y(x, y, &mut self.gy)?;
         self.gy.iter_mut().for_each(|g| *g = -*g);
         let y_min = oracles.lmo(Block::Y, &self.gy, &mut self.py)?;
-        self.slope_x = dot_difference(&self.gx, &x.x, &self.px).0;
-        self.slope_y = dot_difference(&self.gy, y, &self.py).0;
-        let in_x = (x_min.value + self.slope_x, x_min.lower);
-        check_minimum(oracles, Block::X, &self.gx, &x.x, in_x)?;
-        let in_y = (y_min.value + self.slope_y, y_min.lower);
-        check_minimum(oracles, Block::Y, &self.gy, y, in_y)?;
-        self.slack = (x_min.value - x_min.lower, y_min.value - y_min.lower);
-        self.confidence = x_min.confidence.and(y_min.confidence);
+        let in_x = dot_difference(&self.gx, &x.x, &self.px);
+        let in_y = dot_difference(&self.gy, y, &self.py);
+        (self.slope_x, self.slope_y) = (in_x.0, in_y.0);
+        let least = (x_min.value + in_x.0, x_min.lower);
+        check_minimum(oracles, Block::X, &self.gx, &x.x, least)?;
+        let least = (y_min.value + in_y.0, y_min.lower);
+        check_minimum(oracles, Block::Y, &self.gy, y, least)?;
+        let (rounding, [dx, dy]) = (oracles.rounding(x, y, 0.0), oracles.diameters);
+        let gap_x = gap_part(&self.gx, in_x, &x_min, rounding.grad_x, dx).gap;
+        let gap_y = gap_part(&self.gy, in_y, &y_min, rounding.grad_y, dy).gap;
+        self.gaps = (gap_x, gap_y);
+        self.in_image = oracles.slope_in_image();
         self.fresh = true;
         Ok(())
     }
@@ -317,9 +321,9 @@ impl Look {
         archive.numbers("py", &mut self.py)?;
         archive.number("slope_x", &mut self.slope_x)?;
         archive.number("slope_y", &mut self.slope_y)?;
-        archive.number("slack_x", &mut self.slack.0)?;
-        archive.number("slack_y", &mut self.slack.1)?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))
+        archive.number("gap_x", &mut self.gaps.0)?;
+        archive.number("gap_y", &mut self.gaps.1)?;
+        archive.number("in_image", &mut self.in_image)
     }
 
     /// The pair has moved.
@@ -332,9 +336,9 @@ impl Look {
         self.slope_x + self.slope_y
     }
 
-    /// The parts of the FW-gap, with what the oracles may have missed.
+    /// The parts of the FW-gap, with everything that the oracles and rounding may hide.
     pub fn gaps(&self) -> (f64, f64) {
-        ((self.slope_x + self.slack.0).max(0.0), (self.slope_y + self.slack.1).max(0.0))
+        self.gaps
     }
 
     /// The certificate of the pair that was looked at last, once it is held against what was seen before.
@@ -346,8 +350,8 @@ impl Look {
         history: &mut History,
     ) -> Result<Certificate> {
         let value = oracles.certifying(|o| o.value(x, y))?;
-        let (gap_x, gap_y) = self.gaps();
-        let now = Certificate::from_parts(value, gap_x, gap_y, self.confidence);
+        let rounding = oracles.rounding(x, y, value);
+        let now = certificate_of(oracles, (x, value, self.in_image), &rounding, self.gaps.into());
         let first_order = FirstOrder { value, x: &x.x, y, gx: &self.gx, gy: &self.gy };
         history.compare(oracles, &now, &first_order)?;
         Ok(now)
@@ -363,11 +367,7 @@ impl Look {
     ) -> Result<()> {
         self.at(oracles, x, y)?;
         let now = self.compare(oracles, x, y, &mut best.history)?;
-        if now.gap < best.certificate.gap {
-            best.certificate = now;
-            best.x.copy_from_slice(&x.x);
-            best.y.copy_from_slice(y);
-        }
+        best.offer(now, &x.x, y);
         Ok(())
     }
 }

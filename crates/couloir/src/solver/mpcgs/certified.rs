@@ -4,12 +4,12 @@
 
 use super::certified_settings::CertifiedSettings;
 use super::hull_search::{Candidate, HullSearch};
+use super::lower_bound::{MixedY, Numbers};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
-use crate::domain::{Confidence, SlideState};
+use crate::domain::SlideState;
 use crate::error::{Block, Error, Result};
-use crate::linalg::step_toward;
 use crate::oracles::{Bend, Ledger, MaybeOwned, Oracles, check_order};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
@@ -38,10 +38,11 @@ const FLOOR: f64 = 3.0;
 /// What one accepted round leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Accepted {
-    /// A bound of `max_y f(x_k, y)`: `f(x_k, y_k) + eps_k`.
+    /// A bound of `max_y f(x_k, y)`, `f(x_k, y_k) + eps_k`, and what is charged to it for rounding.
     upper: f64,
-    /// `f(z_k, y_k) - <grad_x f(z_k, y_k), z_k>`: the constant of the linear minorant of `f(., y_k)`.
-    constant: f64,
+    rounding: f64,
+    /// The numbers of the linear minorant of `f(., y_k)`: its constant is `f(z_k, y_k) - <grad_x f(z_k, y_k), z_k>`.
+    minorant: Numbers,
     /// The `eps_k`, `zeta_k`, `chi_k` reached.
     eps: f64,
     zeta: f64,
@@ -70,15 +71,13 @@ pub struct Certified<'a> {
     y: Vec<f64>,
     /// The response to `x_r`, then to `x_k`.
     y_hat: Vec<f64>,
-    y_bar: Vec<f64>,
+    y_bar: MixedY,
     /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
     charges: f64,
     bounds: Bounds,
     best: Best,
     stall: Stall,
     hull_search: Option<HullSearch>,
-    /// On what one bound of a response rests.
-    y_confidence: Confidence,
     /// The iteration from which on the minorant at `x_k` is worth a gradient again.
     next_look: u64,
 }
@@ -90,7 +89,6 @@ struct Best {
     upper: f64,
     lower: f64,
     y: Vec<f64>,
-    confidence: Confidence,
 }
 
 impl<'a> Certified<'a> {
@@ -119,7 +117,7 @@ impl<'a> Certified<'a> {
             0 => None,
             points => Some(HullSearch::new(points, &x, y.len())),
         };
-        let FirstGap { certificate: first, y_confidence, size } = first_gap(&mut oracles, &x, &y)?;
+        let (first, size) = first_gap(&mut oracles, &x, &y)?;
         let (trial_x, z) = (x.room_for_image(), x.room_for_image());
         let (inner, history) =
             (InnerSolve { exact, budget }, settings.hull_points.saturating_sub(3));
@@ -137,14 +135,13 @@ impl<'a> Certified<'a> {
             trial_x,
             z,
             y_hat: y.clone(),
-            y_bar: y.clone(),
+            y_bar: MixedY::new(y.clone()),
             charges: 0.0,
             bounds: Bounds::NONE,
             best: Best::new(first, y.clone()),
             y,
             stall: Stall::new(),
             hull_search,
-            y_confidence,
             next_look: 2,
         })
     }
@@ -158,8 +155,7 @@ impl<'a> Certified<'a> {
     ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
         self.space.move_to(&mut self.oracles)?;
-        let FirstGap { certificate: first, size, .. } =
-            first_gap(&mut self.oracles, self.space.x(), &self.best.y)?;
+        let (first, size) = first_gap(&mut self.oracles, self.space.x(), &self.best.y)?;
         self.size = size;
         self.y_hat.copy_from_slice(&self.best.y);
         self.best = Best::new(first, self.y_hat.clone());
@@ -224,7 +220,7 @@ impl<'a> Certified<'a> {
     /// The average `ybar_k`.
     #[must_use]
     pub fn y_bar(&self) -> &[f64] {
-        &self.y_bar
+        &self.y_bar.y
     }
 
     /// `Lhat D_X^2 / (k (k+1) (k+2))`: what condition (a) asks of `eps_k`.
@@ -322,9 +318,16 @@ impl<'a> Certified<'a> {
             let floor = 4.0 * (response.gap + change.rounding);
             if eps <= self.eps_target(k).max(floor) {
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
-                let along = self.space.along_gradient(&self.oracles, &self.trial_x);
-                let constant = value - bend.value - bend.rounding - along - self.space.stale();
-                return Ok(Ok(Accepted { upper: value + eps, constant, eps, zeta, chi, needed }));
+                let of_value = self.oracles.rounding(&self.trial_x, &self.y, value);
+                // the minorant through z_k, by its value at x_k
+                let mut minorant =
+                    self.space.minorant(&self.oracles, &self.trial_x, value, &of_value);
+                minorant.constant -= bend.value;
+                minorant.error += bend.rounding + self.space.stale();
+                minorant.error += 4.0 * f64::EPSILON * (value.abs() + bend.value.abs());
+                let rounding = of_value.value + 4.0 * f64::EPSILON * (value.abs() + eps);
+                let upper = value + eps + rounding;
+                return Ok(Ok(Accepted { upper, rounding, minorant, eps, zeta, chi, needed }));
             }
             // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
             let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
@@ -370,9 +373,7 @@ impl<'a> Certified<'a> {
         let better = self.search_hull(gamma, accepted.upper)?;
         // bounds of points before this one were not charged with what their images are found to be off by
         self.best.upper += self.space.take_trial(&mut self.oracles)?;
-        let upper = better.unwrap_or(accepted.upper);
-        let size = upper.abs() + (accepted.upper - accepted.constant).abs();
-        let upper = upper + rounding(self.k + 1, size) + self.space.rounding();
+        let upper = better.unwrap_or(accepted.upper) + self.space.rounding();
         if upper <= self.best.upper {
             self.best.upper = upper;
             self.space.best_is_next();
@@ -387,54 +388,55 @@ impl<'a> Certified<'a> {
         if let Some(hull_search) = &mut self.hull_search {
             hull_search.advance();
         }
-        step_toward(gamma, &self.y, &mut self.y_bar);
-        self.oracles.repair(Block::Y, &mut self.y_bar);
+        self.y_bar.step(gamma, &self.y);
+        self.oracles.repair(Block::Y, &mut self.y_bar.y);
         Ok(upper)
     }
 
     /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
-    /// Returns the rounding that the lower bounds were charged with.
+    /// Returns what the bounds were charged with for rounding.
     fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<f64> {
-        let Accepted { constant, eps, zeta, chi, .. } = accepted;
-        let weight = k * (k + 1.0) * (k + 2.0);
-        self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
-        self.bounds.schedule =
-            (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
+        let Accepted { minorant, eps, zeta, chi, rounding, .. } = accepted;
 
         // f(u, y_k) >= constant + <gradient, u>, and so on average
-        let Certified { oracles, space, best, .. } = self;
-        let average = oracles.certifying(|o| space.average(o, gamma, constant))?;
-        let rounding = rounding(self.k + 1, upper.abs() + (upper - constant).abs());
-        let lower_average = space.average_constant() + average.lower - rounding;
-        self.bounds.minorant = upper - lower_average;
+        let Certified { oracles, space, best, y_bar, .. } = self;
+        let average = oracles.certifying(|o| space.average(o, gamma, &minorant))?;
+        let of_sums = space.average_numbers.charge(oracles);
+        let of_y = y_bar.charge(oracles, space.x());
+        let lower = space.average_numbers.constant + average.lower - of_sums;
 
-        // the best of all bounds so far holds if all of them do
-        let confidence = &mut space.bound.confidence;
-        *confidence = confidence.and(average.confidence).and(self.y_confidence);
+        let weight = k * (k + 1.0) * (k + 2.0);
+        self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
+        let theorem = (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
+        // the theorem is about numbers that do not round: what both bounds were charged with comes on top
+        let rounding = rounding + space.rounding() + of_sums + of_y;
+        self.bounds.schedule = theorem + rounding;
+        self.bounds.minorant = (upper - (lower - of_y)).min(self.bounds.schedule);
+
         let worth = WORTH * best.certificate.gap;
-        oracles.certifying(|o| space.absorb(o, constant, &self.y, rounding, worth))?;
-        if lower_average > space.bound.value {
-            space.average_is_best(&self.y_bar, lower_average);
+        oracles.certifying(|o| space.absorb(o, minorant, &self.y, worth))?;
+        if lower > space.bound.value {
+            space.average_is_best(y_bar, lower);
         }
-        self.look_at_x(k, rounding, worth)?;
+        self.look_at_x(k, worth)?;
 
         let Certified { oracles, space, best, .. } = self;
-        if space.bound.value > best.lower {
-            best.lower = space.bound.value;
-            best.y.copy_from_slice(&space.bound.y);
+        let lower = space.bound.value - space.bound.mixed.charge(oracles, space.x());
+        if lower > best.lower {
+            best.lower = lower;
+            best.y.copy_from_slice(&space.bound.mixed.y);
         }
-        best.confidence = best.confidence.and(space.bound.confidence);
         let value = oracles.certifying(|o| o.value(space.best(), &best.y))?;
         best.check(value, self.size)?;
-        // bounds closer than that say no more than that
-        best.lower = best.lower.min(best.upper - rounding);
-        best.certificate = Certificate::between(best.lower, value, best.upper, best.confidence);
+        // every bound so far may be the best one: the certificate rests on all of them
+        let confidence = oracles.confidence();
+        best.certificate = Certificate::between(best.lower, value, best.upper, confidence);
         Ok(rounding)
     }
 
     /// The minorant at `(x_k, yhat)` costs a gradient, on the certificate's account: a quarter of the method's at the
     /// most, and more rarely where it brings nothing.
-    fn look_at_x(&mut self, k: f64, rounding: f64, worth: f64) -> Result<()> {
+    fn look_at_x(&mut self, k: f64, worth: f64) -> Result<()> {
         let Certified { oracles, space, best, y_hat, .. } = self;
         let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
         if (k as u64) < self.next_look || 4 * (spent + 1) > own {
@@ -442,7 +444,7 @@ impl<'a> Certified<'a> {
         }
         let before = space.bound.value;
         oracles.certifying(|o| match space.gradient_at_x(o, y_hat)? {
-            Some(constant) => space.absorb(o, constant, y_hat, rounding, worth),
+            Some(numbers) => space.absorb(o, numbers, y_hat, worth),
             None => Ok(()),
         })?;
         let pays = space.bound.value - before > 0.1 * (best.upper - before);
@@ -451,33 +453,19 @@ impl<'a> Certified<'a> {
     }
 }
 
-/// What rounding may hide of values of this size after `k` iterations: iterates are sums of so many terms, each of them
-/// rounded.
-fn rounding(k: u64, size: f64) -> f64 {
-    (8.0 + (k as f64).sqrt()) * f64::EPSILON * size
-}
-
-/// The FW-gap at the start.
-struct FirstGap {
-    certificate: Certificate,
-    /// On what the bound of its response rests.
-    y_confidence: Confidence,
-    /// The size of its numbers.
-    size: f64,
-}
-
-fn first_gap(oracles: &mut Oracles<'_>, x: &PointX, y: &[f64]) -> Result<FirstGap> {
+/// The FW-gap at the start, and the size of its numbers.
+fn first_gap(oracles: &mut Oracles<'_>, x: &PointX, y: &[f64]) -> Result<(Certificate, f64)> {
     let mut scratch = GapScratch::new(x.x.len(), y.len());
     let certificate = oracles.certifying(|o| fw_gap(o, x, y, &mut scratch))?;
     let size = scratch.size(oracles, &certificate, &x.x, y);
-    Ok(FirstGap { certificate, y_confidence: scratch.y_confidence, size })
+    Ok((certificate, size))
 }
 
 impl Best {
     /// The start point with its FW-gap.
     fn new(first: Certificate, y: Vec<f64>) -> Self {
-        let Certificate { upper, lower, confidence, .. } = first;
-        Best { certificate: first, upper, lower, y, confidence }
+        let Certificate { upper, lower, .. } = first;
+        Best { certificate: first, upper, lower, y }
     }
 
     /// Fails where the value at the best pair clearly lies outside of its bounds.
@@ -505,8 +493,7 @@ impl Best {
         archive.nested("certificate", |archive| self.certificate.state(archive))?;
         archive.number("upper", &mut self.upper)?;
         archive.number("lower", &mut self.lower)?;
-        archive.numbers("y", &mut self.y)?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))
+        archive.numbers("y", &mut self.y)
     }
 }
 
@@ -551,7 +538,7 @@ impl Algorithm for Certified<'_> {
     }
 
     fn current(&self) -> (&[f64], &[f64]) {
-        (self.space.x_vector(&*self.oracles.problem), &self.y_bar)
+        (self.space.x_vector(&*self.oracles.problem), &self.y_bar.y)
     }
 
     fn iterations(&self) -> u64 {
@@ -585,7 +572,7 @@ impl Algorithm for Certified<'_> {
         archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
         archive.numbers("y_hat", &mut self.y_hat)?;
-        archive.numbers("y_bar", &mut self.y_bar)?;
+        archive.nested("y_bar", |archive| self.y_bar.state(archive))?;
         archive.number("charges", &mut self.charges)?;
         archive.nested("bounds", |archive| self.bounds.state(archive))?;
         archive.nested("best", |archive| self.best.state(archive))?;
@@ -593,7 +580,6 @@ impl Algorithm for Certified<'_> {
         if let Some(hull_search) = &mut self.hull_search {
             archive.nested("hull_search", |archive| hull_search.state(archive))?;
         }
-        archive.nested("y_confidence", |archive| self.y_confidence.state(archive))?;
         archive.count("next_look", &mut self.next_look)
     }
 }

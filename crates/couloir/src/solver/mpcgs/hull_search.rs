@@ -147,12 +147,16 @@ impl HullSearch {
                 break;
             }
             // how far max_y f bends between the two points, without the rounding of its values
-            let bend = oracles.bend_x(x_k, &self.point, y_hat, predicted)?.value
-                + oracles.change_y(&self.point, y_hat, &self.response)?.value
-                + answer.gap;
+            let bend = oracles.bend_x(x_k, &self.point, y_hat, predicted)?;
+            let change = oracles.change_y(&self.point, y_hat, &self.response)?;
+            let rounding = bend.rounding + change.rounding;
+            let bend = bend.value + change.value + answer.gap;
             let curvature = (2.0 * bend / self.square(m)).max(1e-3 * beta);
-            if predicted + bend < 0.0 {
-                best = best.min(oracles.value(&self.point, &self.response)? + answer.gap);
+            if predicted + bend + rounding < 0.0 {
+                let value = oracles.value(&self.point, &self.response)?;
+                let of_value = oracles.rounding(&self.point, &self.response, value).value;
+                let sums = 4.0 * f64::EPSILON * (value.abs() + answer.gap);
+                best = best.min(value + answer.gap + of_value + sums);
                 improved = true;
                 std::mem::swap(&mut x_k.image, &mut self.point.image);
                 std::mem::swap(&mut x_k.cache, &mut self.point.cache);

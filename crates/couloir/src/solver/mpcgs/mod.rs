@@ -10,5 +10,5 @@ mod y_solve;
 
 pub use certified::Certified;
 pub use certified_settings::CertifiedSettings;
-pub use printed::{Mpcgs, MpcgsConstants, MpcgsSettings};
+pub use printed::{MpcgsConstants, MpcgsSettings};
 pub(super) use y_solve::YSolver;

@@ -226,12 +226,6 @@ impl<'a> Mpcgs<'a> {
         })
     }
 
-    /// The schedule in use.
-    #[must_use]
-    pub fn constants(&self) -> MpcgsConstants {
-        self.constants
-    }
-
     /// Prox-step(f, x_0, y_0, z, v_0, gamma, alpha, zeta, eps), Algorithm 4:
     ///
     /// ```text

@@ -1,9 +1,10 @@
 //! The inner y-solve: `max over y of f(x, y)` at a fixed `x`, to an accuracy that is certified.
 
 use crate::block::{Cgs, CgsGoal, SmoothFunction};
-use crate::domain::{SlideState, SlideTask};
+use crate::certificate::{Charged, gap_part};
+use crate::domain::{Confidence, SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
-use crate::linalg::{combine, distance_squared, dot, dot_difference, norm};
+use crate::linalg::{combine, distance_squared, dot_difference, norm, sum_rounding};
 use crate::oracles::{Bend, Oracles};
 use crate::problem::{BlockConstants, Measured, PointX, PreparedImage, SaddleProblem};
 use crate::solver::Inner;
@@ -16,7 +17,7 @@ enum Way {
     /// Accelerated proximal gradient steps with backtracking; needs no constants.
     ProxGradient,
     /// CGS: projection-free; needs `Lyy` and `mu`.
-    Cgs { cgs: Cgs, mu: f64 },
+    Cgs { cgs: Cgs, mu: f64, rests_on: Confidence },
 }
 
 /// What came out.
@@ -37,6 +38,7 @@ pub(crate) struct YSolver {
     /// The largest size of gradients times points so far.
     size: f64,
     gradient: Vec<f64>,
+    turned: Vec<f64>,
     ahead: Vec<f64>,
     next: Vec<f64>,
     vertex: Vec<f64>,
@@ -44,6 +46,10 @@ pub(crate) struct YSolver {
 
 /// Proximal gradient steps at the most; a strongly concave problem needs far fewer.
 const PROX_STEPS: u64 = 100_000;
+/// The share of a bend that may be lost in the rounding of values before gradients are asked.
+const LOST: f64 = 1e-3;
+/// A gap of this many times the rounding charged to it can hardly fall further.
+const FLOOR: f64 = 1.5;
 /// Rounds of CGS, each to an eighth of the last accuracy, before giving up on the bound.
 const CGS_ATTEMPTS: u32 = 12;
 
@@ -69,9 +75,11 @@ impl YSolver {
             }
             (Inner::Slide, _) | (Inner::Auto, None) => {
                 let constants = BlockConstants::of(&*oracles.problem)?;
+                let known = oracles.problem.capabilities().constants;
+                let rests_on = known.map_or(Confidence::AsGiven, |known| known.confidence());
                 let who = "the inner y-solve by sliding";
                 let (l, mu) = (constants.need_lyy(who)?, constants.need_mu(who)?);
-                Way::Cgs { cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu), mu }
+                Way::Cgs { cgs: Cgs::new(oracles.problem.dim_y(), l.max(mu), mu), mu, rests_on }
             }
         };
         let zeros = vec![0.0; oracles.problem.dim_y()];
@@ -82,6 +90,7 @@ impl YSolver {
             beta: 0.0,
             size: 0.0,
             gradient: zeros.clone(),
+            turned: zeros.clone(),
             ahead: zeros.clone(),
             next: zeros.clone(),
             vertex: zeros,
@@ -110,6 +119,14 @@ impl YSolver {
                 if self.responses.is_power_of_two() {
                     self.verify(oracles, at, y, gap)?;
                 }
+                if gap < f64::INFINITY {
+                    return Ok(Response { gap, state: SlideState::Reached });
+                }
+                // the problem promises nothing: what the response misses is measured, and made good where that can be done
+                let gap = self.fw_gap_y(oracles, at, y)?.gap;
+                if gap > accuracy && oracles.has_prox(Block::Y) {
+                    return self.prox_gradient(oracles, at, accuracy, y);
+                }
                 Ok(Response { gap, state: SlideState::Reached })
             }
             Way::ProxGradient => self.prox_gradient(oracles, at, accuracy, y),
@@ -132,7 +149,8 @@ impl YSolver {
         if violation > 1e-6 * oracles.y_set.diameter() {
             return wrong(format!("it lies outside {} by {violation:e}", oracles.y_set.describe()));
         }
-        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
+        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?.gap;
+        let admitted = if admitted < f64::INFINITY { admitted } else { 0.0 };
         let value = oracles.certifying(|o| o.value(at, y))?;
         let slope = norm(&self.gradient) * oracles.y_set.diameter();
         if gap > admitted.max(1e-6 * (value.abs() + slope)) {
@@ -192,9 +210,12 @@ impl YSolver {
         accuracy: f64,
         y: &mut [f64],
     ) -> Result<Response> {
-        let Way::Cgs { ref cgs, mu } = self.way else {
+        let Way::Cgs { ref cgs, mu, rests_on } = self.way else {
             return Ok(Response { gap: f64::INFINITY, state: SlideState::OutOfBudget });
         };
+        if rests_on == Confidence::AsGiven {
+            oracles.rest_on(rests_on);
+        }
         let kappa = cgs.smoothness / mu;
         let mut target = accuracy / (4.0 * kappa);
         let spent_before = oracles.ledger.method.lo_y + oracles.ledger.certificate.lo_y;
@@ -208,9 +229,17 @@ impl YSolver {
             let slide = oracles.slide(Block::Y, &task, &mut self.next)?;
             let (slope, square) = dot_difference(&self.gradient, &self.next, y);
             let gap = slide.gap - (slope + 0.5 * mu * square);
-            let gap =
-                if slide.state == SlideState::OutOfBudget { f64::INFINITY } else { gap.max(0.0) };
-            let stuck = attempt > 0 && gap > 0.5 * best;
+            // the slope of the slide is formed from r, q and u, whose rounding its gap does not know
+            let rounding = {
+                let (error, diameter) = (oracles.rounding(at, y, 0.0).grad_y, oracles.diameters[1]);
+                let lengths = norm(&self.gradient) + mu * (norm(y) + diameter);
+                error * diameter + 4.0 * sum_rounding(y.len()) * lengths * diameter
+            };
+            let gap = match slide.state {
+                SlideState::OutOfBudget => f64::INFINITY,
+                _ => gap.max(0.0) + rounding,
+            };
+            let stuck = attempt > 0 && gap > 0.5 * best || gap <= FLOOR * rounding;
             best = best.min(gap);
             let state = if gap <= accuracy {
                 SlideState::Reached
@@ -241,8 +270,8 @@ impl YSolver {
         accuracy: f64,
         y: &mut [f64],
     ) -> Result<Response> {
-        let mut gap = self.fw_gap_y(oracles, at, y)?;
-        let size = norm(&self.gradient) * (norm(y) + oracles.diameter(Block::Y));
+        let mut gap = self.fw_gap_y(oracles, at, y)?.gap;
+        let size = norm(&self.gradient) * (norm(y) + oracles.diameters[1]);
         self.size = self.size.max(size);
         if gap <= accuracy {
             return Ok(Response { gap, state: SlideState::Reached });
@@ -263,14 +292,20 @@ impl YSolver {
                 oracles.prox(Block::Y, &self.gradient, &self.ahead, self.beta, &mut self.next)?;
                 let (slope, square) = dot_difference(&self.gradient, &self.next, &self.ahead);
                 let change = oracles.change_y(at, &self.ahead, &self.next)?;
-                let bend = -change.value - slope;
+                let (mut bend, mut hidden) =
+                    (-change.value - slope, change.rounding + 4.0 * f64::EPSILON * slope.abs());
                 if is_member {
                     let measured = Measured { value: bend, rounding: change.rounding };
                     Bend::new(measured, slope).check(Block::Y, || self.size)?;
                 }
-                let rounding = change.rounding + 4.0 * f64::EPSILON * slope.abs();
+                let allowed = 0.5 * self.beta * square;
+                if hidden > LOST * allowed {
+                    // values cannot tell: by convexity the function bends no more than its gradient turns, and half of
+                    // that where it is quadratic
+                    (bend, hidden) = self.turn(oracles, at, square)?;
+                }
                 // a slack of 1e-8 keeps rounding from raising a curvature that is right
-                if bend <= 0.5 * (1.0 + 1e-8) * self.beta * square + rounding || square == 0.0 {
+                if bend <= (1.0 + 1e-8) * allowed + hidden || square == 0.0 {
                     break;
                 }
                 self.beta = (2.0 * bend / square).max(1.1 * self.beta);
@@ -285,24 +320,40 @@ impl YSolver {
             momentum = following;
             is_member = push == 0.0;
             y.copy_from_slice(&self.next);
-            gap = self.fw_gap_y(oracles, at, y)?;
+            let now = self.fw_gap_y(oracles, at, y)?;
+            gap = now.gap;
             if gap <= accuracy {
                 return Ok(Response { gap, state: SlideState::Reached });
             }
             since_best = if gap < 0.9 * best { 0 } else { since_best + 1 };
             best = best.min(gap);
-            if since_best > 60 {
+            if since_best > 60 || gap <= FLOOR * now.rounding {
                 return Ok(Response { gap, state: SlideState::RoundingFloor });
             }
         }
         Ok(Response { gap, state: SlideState::RoundingFloor })
     }
 
-    fn fw_gap_y(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<f64> {
+    /// Half of `<grad h(next) - grad h(ahead), next - ahead>` with `h = -f(x, .)`, whose gradient at `ahead` is there, and the rounding
+    /// in it.
+    fn turn(&mut self, oracles: &mut Oracles<'_>, at: &PointX, square: f64) -> Result<(f64, f64)> {
+        oracles.grad_y(at, &self.next, &mut self.turned)?;
+        self.turned.iter_mut().for_each(|g| *g = -*g);
+        let there = dot_difference(&self.turned, &self.next, &self.ahead).0;
+        let here = dot_difference(&self.gradient, &self.next, &self.ahead).0;
+        let noise = 2.0 * oracles.rounding(at, &self.next, 0.0).grad_y * square.sqrt();
+        let sums = sum_rounding(self.next.len()) * norm(&self.gradient) * square.sqrt();
+        Ok((0.5 * (there - here), noise + 2.0 * sums))
+    }
+
+    /// What `y` may gain, one gradient and one linear minimisation, charged with what rounding may hide of it.
+    fn fw_gap_y(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<Charged> {
         oracles.grad_y(at, y, &mut self.gradient)?;
         self.gradient.iter_mut().for_each(|g| *g = -*g);
         let minimum = oracles.lmo(Block::Y, &self.gradient, &mut self.vertex)?;
-        Ok((dot(&self.gradient, y) - minimum.lower).max(0.0))
+        let (error, diameter) = (oracles.rounding(at, y, 0.0).grad_y, oracles.diameters[1]);
+        let slope = dot_difference(&self.gradient, y, &self.vertex);
+        Ok(gap_part(&self.gradient, slope, &minimum, error, diameter))
     }
 
     /// The curvature between `y` and the vertex that the last linear minimisation found.

@@ -2,4 +2,4 @@
 
 mod printed;
 
-pub use printed::{Mpscgs, MpscgsConstants, MpscgsSettings, NegatedBatches};
+pub use printed::{MpscgsConstants, MpscgsSettings, NegatedBatches};

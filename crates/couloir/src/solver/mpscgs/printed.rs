@@ -251,12 +251,6 @@ impl<'a> Mpscgs<'a> {
             oracles,
         })
     }
-
-    /// The schedule in use.
-    #[must_use]
-    pub fn constants(&self) -> MpscgsConstants {
-        self.constants
-    }
 }
 
 impl Algorithm for Mpscgs<'_> {

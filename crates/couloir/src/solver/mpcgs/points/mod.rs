@@ -18,12 +18,12 @@ mod vectors;
 
 pub(super) use slope::{Gradient, Slope};
 
-use super::lower_bound::{LowerBound, Minorant};
+use super::lower_bound::{LowerBound, Minorant, MixedY, Numbers};
 use crate::domain::LinearMin;
 use crate::error::{Block, Result, check_finite};
-use crate::linalg::{MOST_POINTS, combine_many, step_toward};
+use crate::linalg::{MOST_POINTS, combine_many, step_toward, sum_rounding};
 use crate::oracles::Oracles;
-use crate::problem::{Imaged, PointX, SaddleProblem};
+use crate::problem::{Imaged, PointX, Rounding, SaddleProblem};
 use crate::run::Step;
 use crate::state::Archive;
 use gram::GramSpace;
@@ -154,9 +154,9 @@ pub(super) struct PointSpace {
     /// The vectors of `x_k` and of the best `x`, where they were asked for and had to be formed.
     formed: [OnceLock<Vec<f64>>; 2],
     gradient: GradientRoom,
-    /// The average of the minorants with the weights of Theorem D: `u -> average_constant + <average, u>`.
+    /// The average of the minorants with the weights of Theorem D, and its numbers.
     average: Slope,
-    average_constant: f64,
+    pub average_numbers: Numbers,
     /// The combination of minorants with the best bound.
     pub bound: LowerBound,
     /// What carried images may have hidden at the start of the iteration, and how much of that an image that was not
@@ -187,7 +187,7 @@ impl PointSpace {
             formed: [OnceLock::new(), OnceLock::new()],
             gradient: GradientRoom { in_image: vec![0.0; x.image.len()], vector: vec![0.0; dim] },
             average: Slope::vector(0),
-            average_constant: 0.0,
+            average_numbers: Numbers::default(),
             bound: LowerBound::new(Slope::vector(0), dim_y),
             carried: 0.0,
             stale: 0.0,
@@ -227,8 +227,9 @@ impl PointSpace {
             Some(h) => Slope::in_image(self.x.image.len(), h),
             None => Slope::vector(self.gradient.vector.len()),
         };
-        self.bound = LowerBound::new(slope(), self.bound.y.len());
+        self.bound = LowerBound::new(slope(), self.bound.mixed.y.len());
         self.average = slope();
+        self.average_numbers = Numbers::default();
         if let Some(h) = columns {
             let unused = self.history.len() - self.filled;
             let history = self.history[unused..].iter_mut().map(|entry| &mut entry.x);
@@ -363,11 +364,6 @@ impl PointSpace {
         }
     }
 
-    /// `<g, u>` at a point with this image.
-    pub fn along_gradient(&self, oracles: &Oracles<'_>, u: &PointX) -> f64 {
-        oracles.images().dot(&self.gradient.in_image, &u.image)
-    }
-
     /// What rounding in the image of `z` may hide of `f`, where vectors have taken over since it was formed.
     pub fn stale(&self) -> f64 {
         self.stale
@@ -440,51 +436,71 @@ impl PointSpace {
         }
     }
 
-    /// Mixes the minorant `u -> constant + <g, u>` into the average with weight `gamma`; returns the average's minimum
-    /// over X, its constant included.
+    /// Mixes the minorant with these numbers and the slope `g` into the average with weight `gamma`; returns the minimum of the
+    /// average's slope over X.
     pub fn average(
         &mut self,
         oracles: &mut Oracles<'_>,
         gamma: f64,
-        constant: f64,
+        numbers: &Numbers,
     ) -> Result<LinearMin> {
         let slope = self.representation.gradient(&self.gradient);
         self.average.step(oracles, gamma, slope);
-        self.average_constant += gamma * (constant - self.average_constant);
+        self.average_numbers.step(oracles, gamma, numbers);
         self.average.support(oracles)
     }
 
-    /// The constant of the average.
-    pub fn average_constant(&self) -> f64 {
-        self.average_constant
-    }
-
-    /// Mixes the minorant `u -> constant + <g, u>` of `f(., y)` into the best bound.
+    /// Mixes the minorant of `f(., y)` with these numbers and the slope `g` into the best bound.
     pub fn absorb(
         &mut self,
         oracles: &mut Oracles<'_>,
-        constant: f64,
+        numbers: Numbers,
         y: &[f64],
-        rounding: f64,
         worth: f64,
     ) -> Result<()> {
         let slope = self.representation.gradient(&self.gradient);
-        self.bound.absorb(oracles, Minorant { slope, constant, y }, rounding, worth)
+        self.bound.absorb(oracles, Minorant { slope, numbers, y }, worth)
     }
 
     /// Takes the average, which bounds `f(., y)` by `value`, for the best bound.
-    pub fn average_is_best(&mut self, y: &[f64], value: f64) {
-        self.bound.take(&self.average, self.average_constant, y, value);
+    pub fn average_is_best(&mut self, y: &MixedY, value: f64) {
+        self.bound.take(&self.average, self.average_numbers, y, value);
     }
 
     /// Takes the gradient at `(x_k, y)` in place of the one at hand, for one more minorant; returns the minorant's
-    /// constant, or none where this representation cannot keep the gradient.
-    pub fn gradient_at_x(&mut self, oracles: &mut Oracles<'_>, y: &[f64]) -> Result<Option<f64>> {
+    /// numbers, or none where this representation cannot keep the gradient.
+    pub fn gradient_at_x(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        y: &[f64],
+    ) -> Result<Option<Numbers>> {
         if !self.representation.take_gradient(oracles, &self.x, y, &mut self.gradient)? {
             return Ok(None);
         }
         let value = oracles.value(&self.x, y)?;
-        Ok(Some(value - self.along_gradient(oracles, &self.x)))
+        let rounding = oracles.rounding(&self.x, y, value);
+        let mut numbers = self.minorant(oracles, &self.x, value, &rounding);
+        // the image of x may be off by what was carried along
+        numbers.error += self.representation.rounding();
+        Ok(Some(numbers))
+    }
+
+    /// The numbers of the minorant with slope `g` through this value at a point.
+    pub fn minorant(
+        &self,
+        oracles: &Oracles<'_>,
+        at: &PointX,
+        value: f64,
+        rounding: &Rounding,
+    ) -> Numbers {
+        let space = oracles.images();
+        let along = space.dot(&self.gradient.in_image, &at.image);
+        let lengths = space.norm(&self.gradient.in_image) * space.norm(&at.image);
+        let sums = 3.0 * sum_rounding(at.image.len()) * lengths
+            + 4.0 * f64::EPSILON * (value.abs() + along.abs());
+        // the gradient errs on the way from the point to any other of the set, and from where it was taken
+        let error = rounding.value + 2.0 * rounding.grad_x * oracles.diameters[0] + sums;
+        Numbers { constant: value - along, error, length: self.gradient_length() }
     }
 
     /// The best `x`, as a problem sees it.
@@ -552,7 +568,7 @@ impl PointSpace {
             oracles.point_state(archive, "best", &mut self.best)?;
         }
         archive.nested("average", |archive| self.average.state(archive))?;
-        archive.number("average_constant", &mut self.average_constant)?;
+        archive.nested("average_numbers", |archive| self.average_numbers.state(archive))?;
         archive.nested("bound", |archive| self.bound.state(archive))
     }
 }

@@ -15,11 +15,15 @@ const POLISH_BUDGET: u64 = 200_000;
 pub(super) struct Vectors {
     dim: usize,
     inner: InnerSolve,
+    /// Iterations, the longest image, and the length of the gradient in the image: what carrying images along may cost.
+    age: u64,
+    longest: f64,
+    steepest: f64,
 }
 
 impl Vectors {
     pub fn new(dim: usize, inner: InnerSolve) -> Self {
-        Vectors { dim, inner }
+        Vectors { dim, inner, age: 0, longest: 0.0, steepest: 0.0 }
     }
 
     /// Solves the inner problem with condition (b) at `goal`; returns the gap reached.
@@ -69,6 +73,10 @@ impl Representation for Vectors {
         room: &mut GradientRoom,
     ) -> Result<bool> {
         oracles.both_grads_x(at, y, &mut room.in_image, &mut room.vector)?;
+        if oracles.has_operator() {
+            self.steepest = oracles.images().norm(&room.in_image);
+            self.longest = self.longest.max(oracles.images().norm(&at.image));
+        }
         Ok(true)
     }
 
@@ -107,18 +115,21 @@ impl Representation for Vectors {
         _room: &mut GradientRoom,
         _trial: &mut Imaged,
     ) -> Result<f64> {
+        self.age += 1;
         Ok(0.0)
     }
 
+    /// Points and images are combinations of so many, and round in the same way; without an operator they are the same bits.
     fn rounding(&self) -> f64 {
-        0.0
+        (8 + 4 * self.age) as f64 * f64::EPSILON * self.steepest * self.longest
     }
 
     fn is_worn(&self) -> bool {
         false
     }
 
-    fn state(&mut self, _archive: &mut Archive<'_>, _most_points: usize) -> Result<()> {
-        Ok(())
+    fn state(&mut self, archive: &mut Archive<'_>, _most_points: usize) -> Result<()> {
+        archive.count("age", &mut self.age)?;
+        archive.number("longest", &mut self.longest)
     }
 }

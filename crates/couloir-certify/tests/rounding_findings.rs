@@ -1,15 +1,14 @@
-//! One test for each way in which an audit broke a certificate, named by the sentence that must hold.
+//! One test for each way in which an audit broke a certificate by rounding, by a best response that was believed, by counting
+//! probabilities wrongly, or by giving up, named by the sentence that must hold.
 
-use couloir::domain::{
-    BoxSet, Confidence, Domain, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex, SlideTask,
-};
-use couloir::problem::{ClosureProblem, QuadraticBilinear, SaddleProblem};
+use couloir::domain::{Confidence, L2Ball, LanczosSettings, NuclearBall, Simplex};
+use couloir::problem::{ClosureProblem, QuadraticBilinear};
 use couloir::run::{Algorithm, Flow, Status, TracePoint};
 use couloir::solver::CertifiedSettings;
 use couloir::{Method, Solution, Solve};
 use couloir_certify::draw::Draw;
-use couloir_certify::exact::{Exact, exact, exact_vector, rounded};
-use couloir_certify::judge::{Short, Truth, ULPS, compare};
+use couloir_certify::exact::{exact, exact_vector, rounded};
+use couloir_certify::judge::{Short, Truth, compare};
 use couloir_certify::quadratic::Quadratic;
 use couloir_certify::sets::Set;
 
@@ -203,7 +202,7 @@ fn the_bounds_of_the_theorem_hold_at_the_current_pair_down_to_rounding() {
             Flow::Continue
         };
         let settings = CertifiedSettings::default().first_lhat(1e-20);
-        let solve = Solve::new(&problem, &*x, &*y).method(settings);
+        let solve = Solve::new(&problem, &*x, &*y).method(Method::from(settings));
         let solve = solve.relative_gap(1e-15).iterations(100);
         solve.run_with(&mut observe).expect("a run");
     }
@@ -290,31 +289,4 @@ fn a_game_that_is_hardly_concave_is_not_given_up() {
         }
     }
     assert!(given_up.is_empty(), "{given_up:#?}");
-}
-
-/// The checker is no use if it believes everything.
-#[test]
-fn a_certificate_that_is_one_rounding_too_small_is_found_out() {
-    let (f, set) = (slanted(), cube(1, 0.0, 1.0));
-    let domain = set.domain().expect("a box");
-    let problem = f.library().expect("a problem");
-    let solution = Solve::new(&problem, &*domain, &*domain).gap(1e-10).run().expect("a run");
-    let truth = truth(&f, (&set, &set), &solution.x, &solution.y);
-    let mut claim = solution.outcome.certificate;
-    // max over y of 2 y - 0.005 y^2 is 1.995 at x = 0
-    (claim.upper, claim.lower) = (rounded(&truth.worst.low), rounded(&truth.least.high));
-    claim.gap = rounded(&truth.gap()).next_up();
-    assert!(truth.gap() >= Exact::ZERO && claim.upper > 1.99, "{truth:?}");
-    claim.upper = claim.upper.next_up();
-    claim.lower = claim.lower.next_down();
-    assert_eq!(compare(&claim, &truth).worst(), 0.0);
-    for broken in 0..3 {
-        let mut claim = claim;
-        match broken {
-            0 => claim.upper = claim.upper.next_down().next_down(),
-            1 => claim.lower = claim.lower.next_up().next_up(),
-            _ => claim.gap = -f64::MIN_POSITIVE,
-        }
-        assert!(compare(&claim, &truth).worst() > 0.0, "{broken}: {claim:?} {truth:?}");
-    }
 }

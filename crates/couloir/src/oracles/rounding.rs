@@ -1,0 +1,72 @@
+//! Bounds of rounding: what a problem promises, or what is estimated for one that promises nothing.
+
+use super::Oracles;
+use crate::error::Result;
+use crate::linalg::{norm, sum_rounding};
+use crate::problem::{PointX, Rounding};
+use crate::state::Archive;
+
+/// The largest gradients in `x` and in `y` so far, of a problem that promises nothing.
+#[derive(Default)]
+pub(super) struct Seen {
+    largest_x: f64,
+    largest_y: f64,
+}
+
+/// How much steeper than where it was seen a function is taken to be elsewhere.
+const ELSEWHERE: f64 = 4.0;
+
+impl Seen {
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.number("largest_x", &mut self.largest_x)?;
+        archive.number("largest_y", &mut self.largest_y)
+    }
+}
+
+impl Oracles<'_> {
+    /// Sees how long a gradient in `x` is.
+    pub(super) fn see_grad_x(&mut self, length: f64) {
+        if let Some(seen) = &mut self.seen {
+            seen.largest_x = seen.largest_x.max(length);
+        }
+    }
+
+    /// Sees a gradient in `y`.
+    pub(super) fn see_grad_y(&mut self, gradient: &[f64]) {
+        if let Some(seen) = &mut self.seen {
+            seen.largest_y = seen.largest_y.max(norm(gradient));
+        }
+    }
+
+    /// Bounds of the rounding in what the problem returns at a pair where its value is this: those that it promises, or
+    /// estimates for a function that is computed by sums over the coordinates, from `x` and `y` themselves: over a set that lies far
+    /// from the origin the terms of its gradients are larger than those by as much as the set is far for its width.
+    pub(crate) fn rounding(&self, at: &PointX, y: &[f64], value: f64) -> Rounding {
+        let [dx, dy] = self.diameters;
+        let Some(Seen { largest_x, largest_y }) = self.seen else {
+            let known = self.ask(|problem| {
+                let known = problem.capabilities().rounding;
+                known.map(|known| known.rounding(at.prepared(), y, dx))
+            });
+            return known.unwrap_or(Rounding::NONE).checked();
+        };
+        let share = self.plain_rounding;
+        let [far_x, far_y] = self.farthest;
+        // a single point has no way to go, and no rounding on it
+        let away = |far: f64, diameter: f64| if diameter > 0.0 { far / diameter } else { 1.0 };
+        let terms = 1.0 + away(far_x, dx) + away(far_y, dy);
+        Rounding {
+            value: share * (value.abs() + largest_x * far_x + largest_y * far_y),
+            grad_x: share * largest_x * terms,
+            grad_y: share * largest_y * terms,
+            steepest_y: ELSEWHERE * largest_y,
+        }
+        .checked()
+    }
+
+    /// What rounding makes of `constant + min <slope, .>` over X, for a slope of this length.
+    pub(crate) fn rounding_of_minimum(&self, constant: f64, length: f64) -> f64 {
+        let sum = sum_rounding(self.problem.dim_x());
+        sum * length * self.farthest[0] + 4.0 * f64::EPSILON * constant.abs()
+    }
+}
