@@ -1,11 +1,8 @@
 //! The checker of certificates finds one that is wrong by a rounding.
 
-use couloir::domain::{BoxSet, Domain, LoSet, NuclearBall, SlideTask};
-use couloir::problem::{ClosureProblem, SaddleProblem};
-use couloir::{Method, Solve};
-use couloir_certify::draw::Draw;
+use couloir::Solve;
 use couloir_certify::exact::{Exact, exact_vector, rounded};
-use couloir_certify::judge::{Truth, ULPS, compare};
+use couloir_certify::judge::{Truth, compare};
 use couloir_certify::quadratic::Quadratic;
 use couloir_certify::sets::Set;
 
@@ -19,10 +16,6 @@ fn truth(f: &Quadratic, (x_set, y_set): (&Set, &Set), x: &[f64], y: &[f64]) -> T
 
 fn cube(dim: usize, lower: f64, upper: f64) -> Set {
     Set::Box { lower: vec![lower; dim], upper: vec![upper; dim] }
-}
-
-fn method(name: &str) -> Method {
-    name.parse().expect("a method")
 }
 
 /// `(2 + x) y - 0.005 y^2` on the unit square.

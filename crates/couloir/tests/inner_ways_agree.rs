@@ -29,12 +29,6 @@ fn slide_and_exact_both_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
                 "{}, {inner:?}: true gap {gap:e}, certified {certified:e}",
                 family.name
             );
-            eprintln!(
-                "WAYS {} {inner:?} gap {gap:e} certified {certified:e} outside {:e} {:e}",
-                family.name,
-                family.x_set.violation(&solution.x),
-                family.y_set.violation(&solution.y)
-            );
             assert!(family.x_set.contains(&solution.x, ULPS), "{}: x outside", family.name);
             assert!(family.y_set.contains(&solution.y, ULPS), "{}: y outside", family.name);
             solution.outcome

@@ -114,7 +114,6 @@ fn all_methods_certify_a_gap_of_1e_6_and_their_value_intervals_meet() {
                 .exact_gap(x_set, y_set, &solution.x, &solution.y)
                 .expect("isotropic curvature");
             let certified = outcome.certificate.gap;
-            eprintln!("AGREE {} {name} {gap:e} {certified:e}", shared.name);
             assert!(
                 (-1e-15..=certified).contains(&gap) && certified <= 1e-6,
                 "{}, {name}: true gap {gap:e}, certified {certified:e}",

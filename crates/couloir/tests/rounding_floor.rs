@@ -64,10 +64,6 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
                 truth <= gap + 1e-16,
                 "{name}, {inner:?}, {hull_points}, bare {bare}: true gap {truth:e}, certified {gap:e}"
             );
-            eprintln!(
-                "FLOOR {name} {inner:?} {hull_points} {bare} gap {gap:e} truth {truth:e} {} {}",
-                outcome.status, outcome.iterations
-            );
             let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
             assert!(finite(solver.best().0) && finite(solver.best().1), "{name}: NaN");
             // without the hull search 5,000 iterations at the rate 1/k^2 may end above the floor

@@ -248,7 +248,6 @@ fn cgs_keeps_its_guarantee_of_halving_in_every_round() {
                 (first / accuracy).log2().ceil() as u64,
                 "{name}: {report:?}"
             );
-            eprintln!("CGS {name} {digits} {error:e} {:e}", report.guarantee);
             rounds_seen = report.rounds;
         }
         assert!(rounds_seen >= 20, "only {rounds_seen} rounds");
@@ -296,5 +295,5 @@ fn a_users_own_set_slides_as_printed() {
     };
     assert!(steps > 3, "{steps} steps show nothing");
     assert_eq!((report.lo_calls, *calls.get_mut()), (steps, steps));
-    assert!((report.gap - tau).abs() <= 1e-15 && distance_squared(&out, &point).sqrt() <= 1e-14);
+    assert!((report.gap - tau).abs() <= 1e-12 && distance_squared(&out, &point).sqrt() <= 1e-12);
 }
