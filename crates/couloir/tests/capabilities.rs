@@ -318,3 +318,21 @@ fn capabilities_print_the_names_of_those_that_are_there() {
     assert_eq!(shown, r#"Capabilities {"best_response", "constants"}"#);
     assert_eq!(format!("{:?}", Capabilities::NONE), "Capabilities {}");
 }
+
+#[test]
+fn without_its_bounds_of_rounding_a_problem_is_charged_with_estimates() {
+    let set = BoxSet::cube(3, 999_999.5, 1_000_000.5).expect("a box");
+    let problem = QuadraticBilinear::on(&set, &set).curvature(1.0, 1.0).coupling(0.5);
+    let problem = problem.push(0.0).build().expect("a problem");
+    let floor = |problem: &dyn SaddleProblem| {
+        let solve = Solve::new(problem, &set, &set).method(Method::extragradient());
+        solve.gap(1e-30).iterations(300).run().expect("a run").outcome.certificate.gap
+    };
+    let drop: Pass = |mut capabilities| {
+        capabilities.rounding = None;
+        capabilities
+    };
+    // the estimate must take the function for one that is computed from x and y themselves, a million away from the origin
+    let (known, estimated) = (floor(&problem), floor(&Wrapper::new(&problem, drop)));
+    assert!(known < 1e-9 && estimated > 100.0 * known, "{known:e} {estimated:e}");
+}
