@@ -32,6 +32,8 @@ class Solution:
     n_iter: int
     certificate: dict[str, Any]
     trace: dict[str, NDArray[Any]]
+    #: What went wrong, where the status is "numerical trouble" or "contradiction".
+    trouble: str | None = None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -128,6 +130,7 @@ def solve(
         n_iter=record["iterations"],
         certificate=certificate(record),
         trace=answer["trace"],
+        trouble=record.get("trouble"),
     )
     if answer["exception"] is not None:
         raise Interrupted(solution) from answer["exception"]
@@ -137,6 +140,8 @@ def solve(
             f"the solve ended with status '{solution.status}' after {solution.n_iter} iterations at a certified "
             f"gap of {solution.certificate['gap']:.3g}"
         )
+        if solution.trouble is not None:
+            message += f": {solution.trouble}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return solution
 

@@ -3,7 +3,7 @@
 use crate::draw::Draw;
 use crate::exact::{Enclosure, Exact, exact, exact_vector, max, rounded};
 use crate::subject::Subject;
-use couloir::run::StopRules;
+use couloir::run::{Status, StopRules};
 use couloir::solver::{
     ApgSettings, BatchedSettings, CertifiedSettings, MpcgsSettings, MpscgsSettings, SvreSettings,
 };
@@ -191,6 +191,15 @@ pub enum Judged {
         /// The error.
         why: String,
     },
+    /// The problem was said to contradict itself, which none of these does.
+    Accused {
+        /// Names for tables.
+        names: [String; 4],
+        /// Of which case.
+        seed: u64,
+        /// Of what.
+        why: String,
+    },
     /// The library panicked, which it never may.
     Panicked {
         /// Names for tables.
@@ -300,9 +309,16 @@ impl Case {
         let names = self.names();
         let solved = match catch_unwind(AssertUnwindSafe(|| self.solve())) {
             Err(_) => return Judged::Panicked { names, seed: self.seed },
+            Ok(Err(error)) if error.is_contradiction() => {
+                return Judged::Accused { names, seed: self.seed, why: error.to_string() };
+            }
             Ok(Err(error)) => return Judged::Refused { names, why: error.to_string() },
             Ok(Ok(solution)) => solution,
         };
+        if solved.outcome.status == Status::Contradiction {
+            let why = solved.outcome.trouble.map_or_else(String::new, |error| error.to_string());
+            return Judged::Accused { names, seed: self.seed, why };
+        }
         if !solved.x.iter().chain(&solved.y).all(|v| v.is_finite()) {
             return Judged::Refused { names, why: "a point that is not finite".to_owned() };
         }

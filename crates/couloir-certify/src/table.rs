@@ -13,6 +13,8 @@ pub struct Line {
     pub refused: u64,
     /// Cases that panicked.
     pub panics: u64,
+    /// Cases of which the problem was said to contradict itself.
+    pub accused: u64,
     /// Certificates of which a number is on the wrong side of the truth.
     pub wrong: u64,
     /// Those whose gap is below the true one.
@@ -82,7 +84,9 @@ impl Table {
     pub fn add(&mut self, judged: &Judged) {
         let names = match judged {
             Judged::Verdict(verdict) => &verdict.names,
-            Judged::Refused { names, .. } | Judged::Panicked { names, .. } => names,
+            Judged::Refused { names, .. }
+            | Judged::Accused { names, .. }
+            | Judged::Panicked { names, .. } => names,
         };
         let lines = self.groups.iter_mut().zip(names);
         let lines = lines.map(|(group, name)| group.entry(name.clone()).or_default());
@@ -90,6 +94,7 @@ impl Table {
             match judged {
                 Judged::Verdict(verdict) => line.add(verdict),
                 Judged::Refused { .. } => line.refused += 1,
+                Judged::Accused { .. } => line.accused += 1,
                 Judged::Panicked { .. } => line.panics += 1,
             }
         }
@@ -104,6 +109,10 @@ impl Table {
                 // numbers apart, it is the same reason
                 let why: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
                 *self.reasons.entry(why.chars().take(100).collect()).or_default() += 1;
+            }
+            Judged::Accused { names, seed, why } => {
+                let what = format!("case {seed}: accused ({}): {why}", names.join("; "));
+                self.faults.push((f64::INFINITY, what));
             }
             Judged::Panicked { names, seed } => {
                 let what = format!("case {seed}: panicked ({})", names.join("; "));
@@ -165,10 +174,11 @@ impl Table {
                     line.worst_roundings,
                     line.outside,
                     line.farthest,
-                    line.refused + line.panics,
+                    line.refused + line.panics + line.accused,
                 );
             }
         }
+        let _ = writeln!(text, "\nsaid to contradict themselves: {}", self.all.accused);
         let _ = writeln!(text, "\nstatus of the runs:");
         for (status, count) in &self.statuses {
             let _ = writeln!(text, "  {count:>8}  {status}");

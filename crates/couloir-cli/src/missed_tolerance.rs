@@ -52,6 +52,7 @@ fn advice(status: Status) -> &'static str {
         Status::MemoryLimit => "raise --max-memory, or --tol",
         Status::IterationLimit => "raise --max-iters, or --tol",
         Status::OracleLimit(_) => "raise --max-grads, or --tol",
+        Status::Contradiction => "please report this as a bug of couloir",
         Status::NumericalTrouble => "scale the features to about 1, or raise --tol",
         Status::InnerBudget(_) => "use --method certified, or raise --tol",
         _ => "raise --tol",

@@ -3,7 +3,7 @@
 use crate::domain::{Confidence, Domain, LinearMin};
 use crate::error::{Block, Result, check_len};
 use crate::linalg::{dot_difference, norm, sum_rounding};
-use crate::oracles::Oracles;
+use crate::oracles::{FirstOrder, Oracles, check_minimum};
 use crate::problem::{PointX, Rounding, SaddleProblem};
 use crate::state::Archive;
 
@@ -181,6 +181,18 @@ impl GapScratch {
     }
 }
 
+impl GapScratch {
+    /// What the last FW-gap, at this pair, was made of.
+    pub fn first_order<'a>(&'a self, value: f64, x: &'a [f64], y: &'a [f64]) -> FirstOrder<'a> {
+        FirstOrder { value, x, y, gx: &self.gx, gy: &self.gy }
+    }
+
+    /// The size of its numbers.
+    pub fn size(&self, oracles: &Oracles<'_>, gap: &Certificate, x: &[f64], y: &[f64]) -> f64 {
+        self.first_order(gap.lower + gap.gap_x, x, y).size(oracles.diameters)
+    }
+}
+
 /// The FW-gap `max_u <x - u, grad_x f> + max_v <v - y, grad_y f>` at a pair: one gradient and one
 /// linear minimisation in each block. It bounds the primal-dual gap.
 pub(crate) fn fw_gap(
@@ -195,11 +207,14 @@ pub(crate) fn fw_gap(
     oracles.grad_y(at, y, gy)?;
     gy.iter_mut().for_each(|g| *g = -*g);
     let y_min = oracles.lmo(Block::Y, gy, py)?;
+    let (in_x, in_y) = (dot_difference(gx, &at.x, px), dot_difference(gy, y, py));
+    check_minimum(oracles, Block::X, gx, &at.x, (x_min.value + in_x.0, x_min.lower))?;
+    check_minimum(oracles, Block::Y, gy, y, (y_min.value + in_y.0, y_min.lower))?;
     let value = oracles.value(at, y)?;
     let (rounding, slope) = (oracles.rounding(at, y, value), oracles.slope_in_image());
     let [dx, dy] = oracles.diameters;
-    let gap_x = gap_part(gx, dot_difference(gx, &at.x, px), &x_min, rounding.grad_x, dx);
-    let gap_y = gap_part(gy, dot_difference(gy, y, py), &y_min, rounding.grad_y, dy);
+    let gap_x = gap_part(gx, in_x, &x_min, rounding.grad_x, dx);
+    let gap_y = gap_part(gy, in_y, &y_min, rounding.grad_y, dy);
     Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
 }
 

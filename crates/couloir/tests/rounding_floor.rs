@@ -57,6 +57,13 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
                 gap.is_finite() && gap <= reachable,
                 "{name}, {inner:?}, {hull_points}, bare {bare}: gap {gap:e}"
             );
+            // the true gap, from differences to the saddle point: right to a few roundings of what it is made of
+            let (x, y) = solver.best();
+            let truth = family.problem.exact_gap(xs, ys, x, y).expect("isotropic curvature");
+            assert!(
+                truth <= gap + 1e-16,
+                "{name}, {inner:?}, {hull_points}, bare {bare}: true gap {truth:e}, certified {gap:e}"
+            );
             let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
             assert!(finite(solver.best().0) && finite(solver.best().1), "{name}: NaN");
             // without the hull search 5,000 iterations at the rate 1/k^2 may end above the floor

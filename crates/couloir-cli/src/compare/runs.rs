@@ -204,5 +204,8 @@ impl Problem {
 
 /// The status of a run that ended with this error.
 fn trouble_at(error: &Error) -> String {
-    format!("numerical trouble: {error}")
+    match error {
+        Error::Contradiction { .. } => format!("{}: {error}", Status::Contradiction),
+        _ => format!("{}: {error}", Status::NumericalTrouble),
+    }
 }

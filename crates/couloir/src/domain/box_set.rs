@@ -82,6 +82,17 @@ impl Domain for BoxSet {
         worst
     }
 
+    /// Clips: the nearest point of the box, exactly.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        let mut square = 0.0;
+        for ((p, lower), upper) in p.iter_mut().zip(&self.lower).zip(&self.upper) {
+            let inside = p.clamp(*lower, *upper);
+            square += (*p - inside) * (*p - inside);
+            *p = inside;
+        }
+        square.sqrt()
+    }
+
     fn center(&self, out: &mut [f64]) {
         for ((o, lower), upper) in out.iter_mut().zip(&self.lower).zip(&self.upper) {
             // Halved before they are added: the sum of two huge corners overflows.

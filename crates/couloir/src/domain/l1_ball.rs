@@ -1,6 +1,7 @@
 //! The l1 ball.
 
 use super::slide::pairwise::{Hull, Pairwise};
+use super::sum_repair::{Sum, repair_sum};
 use super::threshold::project_onto_simplex;
 use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
@@ -63,6 +64,11 @@ impl Domain for L1Ball {
     fn violation(&self, p: &[f64]) -> f64 {
         let excess = norm_1(p) - self.radius;
         if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
+    }
+
+    /// Takes what is too much of the sum of magnitudes evenly off the support.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        repair_sum(p, self.radius, Sum::AtMost)
     }
 
     fn center(&self, out: &mut [f64]) {

@@ -2,7 +2,8 @@
 
 use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::linalg::{norm, sum_rounding};
+use crate::linalg::spectral::SAFE_SQUARES;
+use crate::linalg::{accurate_sum, norm, scale, sum_rounding};
 use crate::watch::Watch;
 
 /// The Euclidean ball `{p : |p| <= radius}`.
@@ -54,6 +55,19 @@ impl Domain for L2Ball {
     fn violation(&self, p: &[f64]) -> f64 {
         let excess = norm(p) - self.radius;
         if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
+    }
+
+    /// Scales.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        let length = match accurate_sum(p.iter().map(|p| p * p)) {
+            square if SAFE_SQUARES.contains(&square) => square.sqrt(),
+            _ => norm(p),
+        };
+        if !(length > self.radius * (1.0 + 2.0 * f64::EPSILON)) || length.is_infinite() {
+            return 0.0;
+        }
+        scale(self.radius / length, p);
+        (length - self.radius) + 2.0 * f64::EPSILON * self.radius
     }
 
     fn center(&self, out: &mut [f64]) {

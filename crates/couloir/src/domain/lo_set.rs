@@ -2,7 +2,7 @@
 
 use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
-use crate::linalg::{distance_squared, dot};
+use crate::linalg::{distance_squared, dot, norm};
 use crate::watch::Watch;
 
 type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
@@ -106,6 +106,30 @@ struct LoSetOracle<'a> {
     scratch: Option<Cndg>,
 }
 
+impl LoSetOracle<'_> {
+    /// The start point is in the set: it can be below a minimum by no more than rounding, or what a minimisation of moderate
+    /// accuracy misses.
+    fn compare_with_start(&self, g: &[f64], minimum: f64) -> Result<()> {
+        let start = dot(g, &self.set.start);
+        if !(minimum > start) {
+            return Ok(());
+        }
+        let rounding = 1e-10 * (minimum.abs() + start.abs() + norm(g) * norm(&self.set.start));
+        let allowance = 1e-6 * norm(g) * self.set.diameter + rounding;
+        if minimum - start <= allowance {
+            return Ok(());
+        }
+        Err(Error::Contradiction {
+            what: "the set's linear minimisation does not minimise, or its start point is not in the set",
+            claim: "the least value of <g, p>",
+            claimed: minimum,
+            place: "the start point with",
+            seen: start,
+            allowance,
+        })
+    }
+}
+
 impl Oracle for LoSetOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         (self.set.lo)(g, p);
@@ -122,6 +146,7 @@ impl Oracle for LoSetOracle<'_> {
             });
         }
         let value = dot(g, p);
+        self.compare_with_start(g, value)?;
         Ok(LinearMin { confidence: Confidence::AsGiven, ..LinearMin::exact(value) })
     }
 

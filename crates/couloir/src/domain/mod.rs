@@ -23,6 +23,7 @@ mod mixture;
 mod nuclear_ball;
 mod simplex;
 mod slide;
+mod sum_repair;
 mod threshold;
 
 pub use atom::Atom;
@@ -132,6 +133,24 @@ pub trait Domain: Send + Sync {
 
     /// A natural point of the set to start from: its centre, where it has one.
     fn center(&self, out: &mut [f64]);
+
+    /// Moves a point that rounding has left outside into the set, and returns a bound of the Euclidean distance moved. A
+    /// point that is inside up to two units in the last place of what bounds it keeps its bits (on a box: one that is
+    /// inside), and the distance is 0.
+    ///
+    /// A mixture of points of the set lies in it, so the move takes the rounded mixture closer to the exact one, or at the
+    /// most as far away again. Points are repaired before they are certified. A set without a repair of its own moves
+    /// nothing.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        let _ = p;
+        0.0
+    }
+
+    /// Whether [`repair`](Domain::repair) costs no more than a few passes over the point. Where it takes a decomposition, it
+    /// is done once, at the end of a run.
+    fn repairs_quickly(&self) -> bool {
+        true
+    }
 
     /// What the set is, for messages: "the unit simplex in dimension 5".
     fn describe(&self) -> String;

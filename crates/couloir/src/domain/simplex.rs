@@ -1,6 +1,7 @@
 //! The simplex.
 
 use super::slide::pairwise::{Hull, Pairwise};
+use super::sum_repair::{Sum, repair_sum};
 use super::threshold::{largest, project_onto_simplex};
 use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
@@ -72,6 +73,11 @@ impl Domain for Simplex {
         let negative = p.iter().fold(0.0f64, |worst, p| worst.max(-p));
         let sum = accurate_sum(p.iter().copied());
         negative.max((sum - self.total).abs())
+    }
+
+    /// Clips at zero and spreads what is missing of the total evenly over the support.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        repair_sum(p, self.total, Sum::Exactly)
     }
 
     fn center(&self, out: &mut [f64]) {

@@ -156,6 +156,24 @@ pub enum Error {
         /// What happened.
         why: String,
     },
+    /// The problem, or an oracle, contradicts itself, by more than rounding explains: certificates would be worthless.
+    #[error(
+        "{what}: {claim} {claimed:e}, but {place} {seen:e} was seen; rounding explains {allowance:e} (`check_gradient` tells more)"
+    )]
+    Contradiction {
+        /// What cannot be right.
+        what: &'static str,
+        /// What was claimed,
+        claim: &'static str,
+        /// with this number,
+        claimed: f64,
+        /// what was seen,
+        place: &'static str,
+        /// with that number,
+        seen: f64,
+        /// and how far apart the two may be.
+        allowance: f64,
+    },
     /// Work in progress was ended by a limit or from outside.
     #[error("interrupted: {0}")]
     Interrupted(Interruption),
@@ -166,6 +184,12 @@ impl Error {
     #[must_use]
     pub fn is_numerical(&self) -> bool {
         matches!(self, Error::NotFinite { .. } | Error::Numerical { .. })
+    }
+
+    /// Whether it says that the problem or an oracle contradicts itself.
+    #[must_use]
+    pub fn is_contradiction(&self) -> bool {
+        matches!(self, Error::Contradiction { .. })
     }
 }
 

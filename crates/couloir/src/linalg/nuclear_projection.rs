@@ -1,7 +1,13 @@
 //! The Euclidean projection onto a nuclear-norm ball: singular values projected onto an l1 ball.
+//!
+//! **Membership.** The result is `sum_i (s'_i/s_i) u_i (u_i^T w)`, whose nuclear norm is at most
+//! `sum_i (s'_i/s_i) |u_i^T w|`, whatever the `u_i` are. So `s_i` is taken from above, `s'_i` from differences to the largest
+//! singular value (far outside, `s_i - threshold` would cancel), and the ball that is projected on is smaller by a margin of
+//! some roundings, for the products at the end: the result is in the ball, and not only close to it. What that costs in
+//! accuracy is part of the rounding that is reported.
 
 use super::spectral::{SAFE_SQUARES, SmallSvd, SymmetricEigen, Thin, max_abs, safe_factor, trace};
-use super::{Factor, norm};
+use super::{Factor, distance_squared, norm};
 use crate::error::{Result, check_finite};
 
 /// Below this ratio to the largest singular value the square roots of a Gram matrix's eigenvalues
@@ -18,14 +24,55 @@ pub(crate) struct NuclearProjection {
     sorted: Vec<f64>,
     rotation: Vec<f64>,
     transform: Vec<f64>,
+    /// A copy of the point that is repaired.
+    copy: Vec<f64>,
+}
+
+/// `s -> max(s - threshold, 0)` with the threshold `top + level`: from differences to the largest singular value.
+#[derive(Clone, Copy, Debug)]
+struct Shrinkage {
+    top: f64,
+    level: f64,
+}
+
+impl Shrinkage {
+    fn nothing(top: f64) -> Self {
+        Shrinkage { top, level: -top }
+    }
+
+    fn threshold(self) -> f64 {
+        self.top + self.level
+    }
+
+    fn kept(self, s: f64) -> f64 {
+        ((s - self.top) - self.level).max(0.0)
+    }
+}
+
+/// A ball to project on.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    /// A point of the ball of this radius stays as it is.
+    accepted: f64,
+    /// The others go to the ball of this radius.
+    target: f64,
+    /// Whether a Gram matrix is accurate enough where it is for a projection.
+    is_rough: bool,
+}
+
+impl Goal {
+    fn scaled(self, factor: f64) -> Self {
+        let Goal { accepted, target, .. } = self;
+        Goal { accepted: accepted * factor, target: target * factor, ..self }
+    }
 }
 
 /// What a Gram matrix alone says of the projection.
 enum Sight {
     /// There is nothing to do.
     Inside,
-    /// The singular values above this threshold are kept, less it.
-    Clear { threshold: f64, smallest_kept: f64 },
+    /// The singular values above the threshold are kept, less it.
+    Clear { shrinkage: Shrinkage, smallest_kept: f64 },
     /// Small singular values matter that the Gram matrix does not know well enough.
     Blurred,
 }
@@ -53,7 +100,31 @@ impl NuclearProjection {
             sorted: vec![0.0; h],
             rotation: vec![0.0; h * h],
             transform: vec![0.0; h * h],
+            copy: Vec::new(),
         }
+    }
+
+    /// What rounding in the products at the end may add to the nuclear norm, relative to the radius.
+    fn margin(&self) -> f64 {
+        f64::EPSILON * (4.0 + self.thin.short() as f64)
+    }
+
+    /// Projects a point that is outside of the ball by more than two units in the last place of the radius; returns how far
+    /// it has moved. Any other point keeps its bits.
+    ///
+    /// # Errors
+    /// A point that is not finite, a decomposition that fails.
+    pub(crate) fn repair(&mut self, p: &mut [f64], radius: f64) -> Result<f64> {
+        let mut copy = std::mem::take(&mut self.copy);
+        copy.clear();
+        copy.extend_from_slice(p);
+        let accepted = radius * (1.0 + 2.0 * f64::EPSILON);
+        let target = radius * (1.0 - self.margin());
+        let goal = Goal { accepted, target, is_rough: false };
+        let done = self.project_to(p, goal, |p| p.copy_from_slice(&copy));
+        let moved = distance_squared(p, &copy).sqrt();
+        self.copy = copy;
+        done.map(|_| moved)
     }
 
     /// Projects `w`, in place, onto the ball; `restore` writes `w` anew.
@@ -69,6 +140,16 @@ impl NuclearProjection {
         radius: f64,
         restore: impl FnOnce(&mut [f64]),
     ) -> Result<Projected> {
+        let target = radius * (1.0 - self.margin());
+        self.project_to(w, Goal { accepted: target, target, is_rough: true }, restore)
+    }
+
+    fn project_to(
+        &mut self,
+        w: &mut [f64],
+        goal: Goal,
+        restore: impl FnOnce(&mut [f64]),
+    ) -> Result<Projected> {
         let (thin, h) = (self.thin, self.thin.short());
         thin.gram(w, &mut self.gram);
         let mut factor = 1.0;
@@ -79,11 +160,12 @@ impl NuclearProjection {
             super::scale(factor, w);
             thin.gram(w, &mut self.gram);
         }
-        let radius = radius * factor;
+        let goal = goal.scaled(factor);
         let length = self.decompose()?;
         let mut projected =
             Projected { norm: length / factor, moved: 0.0, rounding: thin.rounding() * length };
-        match self.look(radius, thin.rounding() * length * length) {
+        let hidden = thin.rounding() * length * length;
+        match self.look(goal, hidden) {
             Sight::Inside => {
                 if factor != 1.0 {
                     restore(w);
@@ -91,10 +173,11 @@ impl NuclearProjection {
                 projected.rounding /= factor;
                 return Ok(projected);
             }
-            Sight::Clear { threshold, smallest_kept } => {
+            Sight::Clear { shrinkage, smallest_kept } => {
                 projected.rounding *= length / smallest_kept;
-                self.shrink(threshold);
-                return Ok(self.finish(w, threshold, factor, projected));
+                projected.rounding += self.margin() * goal.target;
+                self.shrink(shrinkage, hidden);
+                return Ok(self.finish(w, shrinkage, factor, projected));
             }
             Sight::Blurred => {}
         }
@@ -124,19 +207,25 @@ impl NuclearProjection {
                 *c = length * e * root;
             }
         }
+        let margin = self.margin();
         let svd = self.svd.get_or_insert_with(|| SmallSvd::new(h));
         svd.decompose(&self.gram)?;
         self.singular.copy_from_slice(&svd.values);
-        let Some(threshold) = l1_threshold(&self.singular, radius, &mut self.sorted) else {
+        let sum: f64 = self.singular.iter().sum();
+        let found = l1_threshold(&self.singular, goal.target, &mut self.sorted);
+        let Some(shrinkage) = found.filter(|_| sum > goal.accepted) else {
             restore(w);
             projected.rounding /= factor;
             return Ok(projected);
         };
+        projected.rounding += margin * goal.target;
+        // what the decompositions may hide of |u_k^T w|
+        let hidden = (8.0 + h as f64) * f64::EPSILON * self.singular[0];
         // The transform of U^T w is U (U2 diag(s'/s) U2^T).
         let inner = &mut self.gram;
         inner.fill(0.0);
         for k in 0..h {
-            let kept = ratio(self.singular[k], threshold);
+            let kept = shrinkage.kept(self.singular[k]) / (self.singular[k] + hidden);
             if kept > 0.0 {
                 add_outer(kept, &svd.left[k * h..(k + 1) * h], inner);
             }
@@ -151,7 +240,7 @@ impl NuclearProjection {
             }
         }
         std::mem::swap(&mut self.rotation, &mut self.transform);
-        Ok(self.finish(w, threshold, factor, projected))
+        Ok(self.finish(w, shrinkage, factor, projected))
     }
 
     /// The projection from the Gram matrix of `w` alone, of which the entries together err by at most `error`
@@ -175,7 +264,8 @@ impl NuclearProjection {
         let length = self.decompose()?;
         let rounding = error / length;
         let mut done = Projected { norm: length, moved: 0.0, rounding };
-        match self.look(radius, error) {
+        let target = radius * (1.0 - self.margin());
+        match self.look(Goal { accepted: target, target, is_rough: true }, error) {
             Sight::Inside => {
                 out.matrix.clear();
                 out.matrix.resize(h * h, 0.0);
@@ -184,15 +274,15 @@ impl NuclearProjection {
                 out.values.resize(h, 1.0);
                 out.vectors.clone_from(&out.matrix);
             }
-            Sight::Clear { threshold, smallest_kept } => {
-                done.rounding = error / smallest_kept;
-                done.moved = self.moved(threshold);
-                self.shrink(threshold);
+            Sight::Clear { shrinkage, smallest_kept } => {
+                done.rounding = error / smallest_kept + self.margin() * target;
+                done.moved = self.moved(shrinkage);
+                self.shrink(shrinkage, error);
                 out.matrix.clone_from(&self.rotation);
                 out.values.clear();
                 out.vectors.clear();
-                for k in (0..h).filter(|&k| self.singular[k] > threshold) {
-                    out.values.push(ratio(self.singular[k], threshold));
+                for k in (0..h).filter(|&k| shrinkage.kept(self.singular[k]) > 0.0) {
+                    out.values.push(self.ratio(k, shrinkage, error));
                     out.vectors.extend_from_slice(self.eigen.vector(k));
                 }
             }
@@ -211,29 +301,38 @@ impl NuclearProjection {
     }
 
     /// What the Gram matrix, whose eigenvalues err by at most `hidden`, says of the projection.
-    fn look(&mut self, radius: f64, hidden: f64) -> Sight {
+    fn look(&mut self, goal: Goal, hidden: f64) -> Sight {
         // The largest that the singular values can be: well inside is inside for certain.
         let at_most: f64 = self.eigen.values.iter().map(|v| (v.max(0.0) + hidden).sqrt()).sum();
-        if at_most <= radius {
+        if at_most <= goal.accepted {
             return Sight::Inside;
         }
         // No threshold (as it seems, inside by a hair): zero, and the second pass decides.
-        let threshold = l1_threshold(&self.singular, radius, &mut self.sorted).unwrap_or_default();
         let top = self.singular[self.singular.len() - 1];
-        let kept = self.singular.iter().copied().filter(|s| *s > threshold);
+        let shrinkage = l1_threshold(&self.singular, goal.target, &mut self.sorted)
+            .unwrap_or(Shrinkage::nothing(top));
+        let kept = self.singular.iter().copied().filter(|s| shrinkage.kept(*s) > 0.0);
         let smallest_kept = kept.fold(top, f64::min);
-        if threshold > 0.0 && smallest_kept >= GRAM_IS_ENOUGH * top {
-            Sight::Clear { threshold, smallest_kept }
+        let is_clear = goal.is_rough && smallest_kept >= GRAM_IS_ENOUGH * top;
+        if is_clear && shrinkage.threshold() > 0.0 {
+            Sight::Clear { shrinkage, smallest_kept }
         } else {
             Sight::Blurred
         }
     }
 
+    /// `s'/s` for the singular value number `k`, whose square errs by at most `hidden`, from below.
+    fn ratio(&self, k: usize, shrinkage: Shrinkage, hidden: f64) -> f64 {
+        let s = self.singular[k];
+        let kept = shrinkage.kept(s);
+        if kept > 0.0 { kept / (s * s + hidden).sqrt() } else { 0.0 }
+    }
+
     /// The rotation becomes `U diag(s'/s) U^T`.
-    fn shrink(&mut self, threshold: f64) {
+    fn shrink(&mut self, shrinkage: Shrinkage, hidden: f64) {
         self.rotation.fill(0.0);
         for k in 0..self.singular.len() {
-            let kept = ratio(self.singular[k], threshold);
+            let kept = self.ratio(k, shrinkage, hidden);
             if kept > 0.0 {
                 add_outer(kept, self.eigen.vector(k), &mut self.rotation);
             }
@@ -241,7 +340,8 @@ impl NuclearProjection {
     }
 
     /// How far the singular values move.
-    fn moved(&self, threshold: f64) -> f64 {
+    fn moved(&self, shrinkage: Shrinkage) -> f64 {
+        let threshold = shrinkage.threshold();
         self.singular.iter().map(|s| s.min(threshold).powi(2)).sum::<f64>().sqrt()
     }
 
@@ -249,23 +349,18 @@ impl NuclearProjection {
     fn finish(
         &mut self,
         w: &mut [f64],
-        threshold: f64,
+        shrinkage: Shrinkage,
         factor: f64,
         mut projected: Projected,
     ) -> Projected {
         self.thin.transform(&self.rotation, w);
-        projected.moved = self.moved(threshold) / factor;
+        projected.moved = self.moved(shrinkage) / factor;
         projected.rounding /= factor;
         if factor != 1.0 {
             super::scale(1.0 / factor, w);
         }
         projected
     }
-}
-
-/// `s'/s` with `s' = max(s - threshold, 0)`.
-fn ratio(s: f64, threshold: f64) -> f64 {
-    if s > threshold { (s - threshold) / s } else { 0.0 }
 }
 
 /// `m += factor u u^T`.
@@ -275,23 +370,24 @@ fn add_outer(factor: f64, u: &[f64], m: &mut [f64]) {
     }
 }
 
-/// The `t` with `sum max(s - t, 0) = radius`, for `s >= 0`; none where the sum of `s` is at most
+/// The shrinkage with `sum max(s - t, 0) = radius`, for `s >= 0`; none where the sum of `s` is at most
 /// `radius` as it is.
-fn l1_threshold(s: &[f64], radius: f64, sorted: &mut [f64]) -> Option<f64> {
+fn l1_threshold(s: &[f64], radius: f64, sorted: &mut [f64]) -> Option<Shrinkage> {
     if s.iter().sum::<f64>() <= radius {
         return None;
     }
     sorted.copy_from_slice(s);
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let top = sorted[0];
     let mut sum = 0.0;
-    let mut threshold = 0.0;
+    let mut level = 0.0;
     for (k, s) in sorted.iter().enumerate() {
-        sum += s;
+        sum += s - top;
         let t = (sum - radius) / (k + 1) as f64;
-        if t >= *s {
+        if t >= s - top {
             break;
         }
-        threshold = t;
+        level = t;
     }
-    Some(threshold.max(0.0))
+    Some(Shrinkage { top, level: level.max(-top) })
 }

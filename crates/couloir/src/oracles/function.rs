@@ -2,7 +2,7 @@
 
 use super::Oracles;
 use crate::domain::Confidence;
-use crate::error::{Error, Result, check_finite};
+use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{between, norm};
 use crate::problem::{Measured, PointX};
 use crate::random::Population;
@@ -217,6 +217,13 @@ impl<'a> Oracles<'a> {
         })?;
         self.counts().best_response += 1;
         check_finite("best response in y", out)?;
+        let moved = self.repair(Block::Y, out);
+        if moved > 1e-6 * self.y_set.diameter() {
+            return Err(Error::Numerical {
+                what: "the problem's best response",
+                why: format!("it lies outside {} by {moved:e}", self.y_set.describe()),
+            });
+        }
         if gap == f64::INFINITY {
             return Ok(gap);
         }

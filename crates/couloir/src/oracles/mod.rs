@@ -2,11 +2,13 @@
 //! back is checked.
 
 mod batches;
+mod consistency;
 mod function;
 mod ledger;
 mod rounding;
 mod sets;
 
+pub(crate) use consistency::{Bend, FirstOrder, check_minimum, check_order};
 pub use ledger::{Counter, Ledger, OracleCounts};
 
 use crate::domain::{Confidence, Domain, Oracle};
@@ -252,15 +254,26 @@ impl<'a> Oracles<'a> {
         result
     }
 
+    /// Takes a point that rounding has left outside into the set of this block; returns a bound of how far it has moved. Where
+    /// that takes a decomposition the point stays as it is until the end of the run.
+    pub fn repair(&self, block: Block, p: &mut [f64]) -> f64 {
+        let set = self.set(block);
+        if set.repairs_quickly() { set.repair(p) } else { 0.0 }
+    }
+
+    fn set(&self, block: Block) -> &'a dyn Domain {
+        match block {
+            Block::X => self.x_set,
+            Block::Y => self.y_set,
+        }
+    }
+
     /// Writes the user's start point, or the set's centre.
     ///
     /// # Errors
     /// A start point of the wrong length, not finite, or outside its set.
     pub fn start(&self, block: Block, given: Option<&[f64]>, out: &mut [f64]) -> Result<()> {
-        let set = match block {
-            Block::X => self.x_set,
-            Block::Y => self.y_set,
-        };
+        let set = self.set(block);
         let Some(given) = given else {
             set.center(out);
             return Ok(());
@@ -278,6 +291,7 @@ impl<'a> Oracles<'a> {
             return Err(Error::OutsideSet { block, set: set.describe(), violation, allowed });
         }
         out.copy_from_slice(given);
+        set.repair(out);
         Ok(())
     }
 

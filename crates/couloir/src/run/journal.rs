@@ -87,10 +87,15 @@ impl Journal {
         rules.reached(last_gap, self.first_gap).or(by_method).or(stalled.then_some(Status::Stalled))
     }
 
-    /// The outcome with the best pair so far, where numbers failed after there was one; no checkpoint is
-    /// written of a state that an iteration left behind half done.
+    /// The outcome with the best pair so far, where numbers failed after there was one, or the problem contradicted itself; no
+    /// checkpoint is written of a state that an iteration left behind half done.
     pub fn broken_off(self, solver: &dyn Algorithm, error: Error) -> Result<Outcome> {
         let certified = solver.certificate().gap.is_finite();
+        if error.is_contradiction() && certified {
+            let mut outcome = self.outcome(solver, Status::Contradiction);
+            outcome.contradict(error);
+            return Ok(outcome);
+        }
         if !(error.is_numerical() && certified) {
             return Err(error);
         }

@@ -140,7 +140,7 @@ impl<F: FnMut(&TracePoint, &dyn Algorithm) -> Flow> Observer for F {
 pub struct Outcome {
     /// Why it ended.
     pub status: Status,
-    /// What went wrong, where the status is [`Status::NumericalTrouble`].
+    /// What went wrong, where the status is [`Status::NumericalTrouble`] or [`Status::Contradiction`].
     pub trouble: Option<Error>,
     /// The certificate of the best pair.
     pub certificate: Certificate,
@@ -159,11 +159,21 @@ pub struct Outcome {
     pub facts: Vec<Fact>,
 }
 
+impl Outcome {
+    /// The same of a problem that contradicts itself: without a certificate.
+    pub(crate) fn contradict(&mut self, error: Error) {
+        self.status = Status::Contradiction;
+        self.trouble = Some(error);
+        (self.certificate, self.bounds) = (Certificate::NONE, Bounds::NONE);
+    }
+}
+
 /// Runs a solver until a rule stops it.
 ///
 /// The state is evaluated and recorded before the first iteration, then every `rules.evaluate_every`
 /// iterations, and at the end. Numerical trouble (see [`Error::is_numerical`]) after the first certificate ends the run with
-/// [`Status::NumericalTrouble`] and the best pair so far. A time limit, the cancel flag and limits of linear minimisations also
+/// [`Status::NumericalTrouble`] and the best pair so far; a contradiction (see [`Error::is_contradiction`]) with
+/// [`Status::Contradiction`], and without a certificate. A time limit, the cancel flag and limits of linear minimisations also
 /// end an iteration that is under way, at its next oracle call or inner iteration, with the best pair before it.
 ///
 /// # Errors

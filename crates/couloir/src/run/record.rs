@@ -18,6 +18,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct RunRecord {
     /// Why the run ended.
     pub status: String,
+    /// What went wrong, where the run ended with numerical trouble or a contradiction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// Whether the tolerance was reached.
     pub solved: bool,
     /// The certified gap: an upper bound on the primal-dual gap of the pair returned.
@@ -82,7 +85,8 @@ impl RunRecord {
             bounds: outcome.bounds,
             ledger: outcome.ledger,
         };
-        RunRecord::at(&last, outcome.status, scale)
+        let trouble = outcome.trouble.as_ref().map(ToString::to_string);
+        RunRecord { trouble, ..RunRecord::at(&last, outcome.status, scale) }
     }
 
     /// The record of a run that ended at this point.
@@ -98,6 +102,7 @@ impl RunRecord {
         let Certificate { gap, gap_x, gap_y, upper, lower, .. } = point.certificate;
         RunRecord {
             status: status.to_string(),
+            trouble: None,
             solved: status.is_solved(),
             gap: gap / scale,
             gap_x: gap_x / scale,

@@ -33,6 +33,10 @@ pub enum Status {
     Stalled,
     /// An inner solve on this block used up its budget of linear minimisations.
     InnerBudget(Block),
+    /// The problem or the oracle of a set contradicts itself: a minimum that is none, a value below a linear minorant or
+    /// above a linear majorant. [`Outcome::trouble`](super::Outcome::trouble) says what, with both numbers. The best pair is
+    /// kept, without a certificate, for none can be trusted.
+    Contradiction,
     /// Numbers overflowed, became NaN, or a decomposition failed; [`Outcome::trouble`](super::Outcome::trouble) says
     /// where. The best certified pair before that is kept.
     NumericalTrouble,
@@ -60,6 +64,7 @@ impl std::fmt::Display for Status {
             Status::NoProgress => f.write_str("no more progress"),
             Status::Stalled => f.write_str("stalled"),
             Status::InnerBudget(block) => write!(f, "inner budget of {block}"),
+            Status::Contradiction => f.write_str("contradiction"),
             Status::NumericalTrouble => f.write_str("numerical trouble"),
         }
     }
@@ -149,7 +154,7 @@ impl StopRules {
         Ok(())
     }
 
-    pub(super) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
+    pub(crate) fn reached(&self, gap: f64, first_gap: f64) -> Option<Status> {
         if self.gap.is_some_and(|tol| gap <= tol) {
             Some(Status::Solved)
         } else if self

@@ -4,8 +4,11 @@
 //! in the table below, from which everything else takes names and choices: [`Method`], the command, Python, docs/methods.md.
 
 mod batched;
+mod history;
 mod incumbent;
 mod inner;
+mod last_look;
+mod members;
 mod method;
 mod mpcgs;
 mod mpscgs;

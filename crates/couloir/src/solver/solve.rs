@@ -1,9 +1,11 @@
 //! The one call that runs any method.
 
+use super::last_look::look_last;
+use super::members::return_members;
 use super::{Method, Start};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::oracles::Counter;
+use crate::oracles::{Counter, Oracles};
 use crate::problem::{PointX, SaddleProblem, WithFallbacks};
 use crate::run::{
     Algorithm, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer, Outcome, StopRules,
@@ -249,7 +251,11 @@ impl<'a> Solve<'a> {
         let (rules, checkpoints) = (&self.rules, &self.checkpoints);
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
-        Ok(Solution { x: x.to_vec(), y: y.to_vec(), outcome })
+        let mut solution = Solution { x: x.to_vec(), y: y.to_vec(), outcome };
+        // the points as they are, and their certificate, are what there is where gradients fail now
+        let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
+        look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
+        Ok(solution)
     }
 
     /// The clock that was given, or one that stands still if there is no time limit.

@@ -9,6 +9,7 @@ pub use lanczos_pair::LanczosSettings;
 use super::{Domain, Oracle};
 use crate::error::{Error, Result, check_finite, check_len, check_positive};
 use crate::linalg::norm;
+use crate::linalg::nuclear_projection::NuclearProjection;
 use crate::linalg::spectral::{Thin, max_abs, safe_factor};
 use oracle::NuclearOracle;
 
@@ -165,6 +166,23 @@ impl Domain for NuclearBall {
         }
         let excess = self.nuclear_norm(p) - self.radius;
         if excess.is_nan() { f64::INFINITY } else { excess.max(0.0) }
+    }
+
+    /// Projects, on balls that have an exact prox; larger ones leave points as they are.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        let thin = Thin::new(self.rows, self.cols);
+        if thin.short() > self.exact_up_to {
+            return 0.0;
+        }
+        // |P|_* <= sqrt(rank) |P|: saves the decomposition well inside
+        if (thin.short() as f64).sqrt() * norm(p) <= self.radius {
+            return 0.0;
+        }
+        NuclearProjection::new(thin).repair(p, self.radius).unwrap_or(0.0)
+    }
+
+    fn repairs_quickly(&self) -> bool {
+        false
     }
 
     fn center(&self, out: &mut [f64]) {

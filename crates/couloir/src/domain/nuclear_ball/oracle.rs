@@ -6,7 +6,7 @@ use super::lanczos_pair::LanczosFinder;
 use crate::domain::slide::compressed::Compressed;
 use crate::domain::{
     ByGram, Cndg, Confidence, Domain, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle,
-    Products, SlideReport, SlideTask, Sliding, cndg, mixture, room,
+    Products, SlideReport, SlideState, SlideTask, Sliding, cndg, mixture, room,
 };
 use crate::error::{Error, Result};
 use crate::linalg::nuclear_projection::NuclearProjection;
@@ -48,6 +48,30 @@ impl<'a> NuclearOracle<'a> {
             scratch: None,
             watch: Watch::default(),
         }
+    }
+
+    /// Takes the end of a slide into the ball, and charges the gap with that move: as the point moves by `d`, the gradient moves
+    /// by `beta d`, and with `G` the one at the end the gap rises by at most `|d| (|G| + 2 beta radius)`, but for `beta |d|^2`.
+    fn repair_slide(
+        &mut self,
+        task: &SlideTask<'_>,
+        mut report: SlideReport,
+        out: &mut [f64],
+    ) -> Result<SlideReport> {
+        let (thin, radius) = (self.thin, self.set.radius);
+        let projection =
+            self.projection.get_or_insert_with(|| Box::new(NuclearProjection::new(thin)));
+        let moved = projection.repair(out, radius)?;
+        if moved > 0.0 {
+            let SlideTask { r, q, beta, eta, .. } = *task;
+            let gradient = r.iter().zip(q).zip(&*out).map(|((r, q), o)| r + beta * (o - q));
+            let length = gradient.map(|g| g * g).sum::<f64>().sqrt();
+            report.gap += moved * (length + 3.0 * beta * radius);
+            if report.state == SlideState::Reached && report.gap > eta {
+                report.state = SlideState::RoundingFloor;
+            }
+        }
+        Ok(report)
     }
 
     fn slide_plainly(&mut self, task: &SlideTask<'_>, out: &mut [f64]) -> Result<SlideReport> {
@@ -137,7 +161,7 @@ impl Oracle for NuclearOracle<'_> {
             let compressed =
                 self.compressed.get_or_insert_with(|| Box::new(Compressed::new(thin, radius)));
             if let Some(report) = compressed.slide(task, &self.watch, out)? {
-                return Ok(report);
+                return self.repair_slide(task, report, out);
             }
         }
         self.slide_plainly(task, out)

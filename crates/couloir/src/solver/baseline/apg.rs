@@ -230,6 +230,7 @@ impl<'a> Apg<'a> {
         let sums = 4.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x);
         let gap_y = self.upper - value + rounding.value + sums;
         let now = certificate_of(oracles, (x, value, 0.0), &rounding, [gap_x, gap_y.max(0.0)]);
+        self.best.history.take_bounds(&now)?;
         self.best.offer(now, &self.x.x, &self.y_bar);
         Ok(())
     }
@@ -299,6 +300,7 @@ impl Algorithm for Apg<'_> {
         self.y_bar_weight += weight;
         let share = weight / self.y_bar_weight;
         axpby(share, &self.y_ahead, 1.0 - share, &mut self.y_bar);
+        self.oracles.repair(Block::Y, &mut self.y_bar);
 
         // restart when the momentum points uphill or phi rises beyond rounding and inner accuracy
         let uphill = dot_of_differences(&self.ahead.x, &self.x.x, &self.trial.x) < 0.0;

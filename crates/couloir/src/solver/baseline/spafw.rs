@@ -310,9 +310,11 @@ impl<'a> SpAfw<'a> {
         let mut oracles = start.oracles(about.needs)?;
         let (mut x, mut y) = start.points(&mut oracles)?;
         let mut look = Look::new(x.x.len(), y.len());
+        let mut best = Incumbent::new(&x.x, &y);
         let (vertex_x, vertex_y) = (is_vertex(start.x_set, &x.x)?, is_vertex(start.y_set, &y)?);
         if !(vertex_x && vertex_y) {
             look.at(&mut oracles, &x, &y)?;
+            look.compare(&mut oracles, &x, &y, &mut best.history)?;
             look.forget();
             if !vertex_x {
                 x.x.copy_from_slice(&look.px);
@@ -336,7 +338,7 @@ impl<'a> SpAfw<'a> {
             p_image: vec![0.0; image.len()],
             learnt: Learnt::new(start.x_set, start.y_set),
             first_gap: None,
-            best: Incumbent::new(&x.x, &y),
+            best: best.at(&x.x, &y),
             x,
             y,
             oracles,
@@ -374,11 +376,13 @@ impl<'a> SpAfw<'a> {
         let image: &mut [f64] = if image_is_x { &mut [] } else { &mut x.image };
         let s = (&*self.look.px, &*self.p_image);
         self.in_x.move_along(direction, gamma, s, (&mut x.x, image));
+        self.oracles.repair(Block::X, &mut x.x);
         if image_is_x {
             x.image.copy_from_slice(&x.x);
         }
         self.oracles.prepare(x);
         self.in_y.move_along(direction, gamma, (&self.look.py, &[]), (&mut self.y, &mut []));
+        self.oracles.repair(Block::Y, &mut self.y);
     }
 }
 

@@ -38,9 +38,10 @@
 use crate::certificate::{Bounds, Certificate, certificate_of, gap_part};
 use crate::error::{Block, Error, Result, check_positive};
 use crate::linalg::{axpby, dot_difference};
-use crate::oracles::{Ledger, Oracles};
+use crate::oracles::{FirstOrder, Ledger, Oracles, check_minimum};
 use crate::problem::{BlockConstants, PointX};
 use crate::run::{Algorithm, Step};
+use crate::solver::history::History;
 use crate::solver::{About, Incumbent, MethodSettings, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
@@ -312,6 +313,10 @@ impl Look {
         let in_x = dot_difference(&self.gx, &x.x, &self.px);
         let in_y = dot_difference(&self.gy, y, &self.py);
         (self.slope_x, self.slope_y) = (in_x.0, in_y.0);
+        let least = (x_min.value + in_x.0, x_min.lower);
+        check_minimum(oracles, Block::X, &self.gx, &x.x, least)?;
+        let least = (y_min.value + in_y.0, y_min.lower);
+        check_minimum(oracles, Block::Y, &self.gy, y, least)?;
         let (rounding, [dx, dy]) = (oracles.rounding(x, y, 0.0), oracles.diameters);
         let gap_x = gap_part(&self.gx, in_x, &x_min, rounding.grad_x, dx).gap;
         let gap_y = gap_part(&self.gy, in_y, &y_min, rounding.grad_y, dy).gap;
@@ -352,6 +357,22 @@ impl Look {
         self.gaps
     }
 
+    /// The certificate of the pair that was looked at last, once it is held against what was seen before.
+    pub fn compare(
+        &self,
+        oracles: &mut Oracles<'_>,
+        x: &PointX,
+        y: &[f64],
+        history: &mut History,
+    ) -> Result<Certificate> {
+        let value = oracles.certifying(|o| o.value(x, y))?;
+        let rounding = oracles.rounding(x, y, value);
+        let now = certificate_of(oracles, (x, value, self.in_image), &rounding, self.gaps.into());
+        let first_order = FirstOrder { value, x: &x.x, y, gx: &self.gx, gy: &self.gy };
+        history.compare(oracles, &now, &first_order)?;
+        Ok(now)
+    }
+
     /// Certifies the pair, which costs one value beyond what the step needs, and keeps the best.
     pub fn certify(
         &mut self,
@@ -361,9 +382,7 @@ impl Look {
         best: &mut Incumbent,
     ) -> Result<()> {
         self.at(oracles, x, y)?;
-        let value = oracles.certifying(|o| o.value(x, y))?;
-        let rounding = oracles.rounding(x, y, value);
-        let now = certificate_of(oracles, (x, value, self.in_image), &rounding, self.gaps.into());
+        let now = self.compare(oracles, x, y, &mut best.history)?;
         best.offer(now, &x.x, y);
         Ok(())
     }
@@ -427,9 +446,11 @@ impl Algorithm for Spfw<'_> {
         // z' = (1 - gamma) z + gamma s, and so with the image
         self.oracles.image(&self.look.px, &mut self.p_image)?;
         axpby(gamma, &self.look.px, 1.0 - gamma, &mut self.x.x);
+        self.oracles.repair(Block::X, &mut self.x.x);
         axpby(gamma, &self.p_image, 1.0 - gamma, &mut self.x.image);
         self.oracles.prepare(&mut self.x);
         axpby(gamma, &self.look.py, 1.0 - gamma, &mut self.y);
+        self.oracles.repair(Block::Y, &mut self.y);
         // look at the new point here, where the method's time is counted: the next step needs it
         self.look.forget();
         self.look.at(&mut self.oracles, &self.x, &self.y)?;

@@ -10,7 +10,7 @@ use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::SlideState;
 use crate::error::{Block, Error, Result};
-use crate::oracles::{Ledger, MaybeOwned, Oracles};
+use crate::oracles::{Bend, Ledger, MaybeOwned, Oracles, check_order};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
 use crate::solver::inner::exact_x;
@@ -57,6 +57,8 @@ pub struct Certified<'a> {
     y_solver: YSolver,
     inner_budget: u64,
     diameter: f64,
+    /// The size of the value, and of gradients times points, at the start.
+    size: f64,
     k: u64,
     lhat: f64,
     highest_lhat: f64,
@@ -115,7 +117,7 @@ impl<'a> Certified<'a> {
             0 => None,
             points => Some(HullSearch::new(points, &x, y.len())),
         };
-        let first = first_gap(&mut oracles, &x, &y)?;
+        let (first, size) = first_gap(&mut oracles, &x, &y)?;
         let (trial_x, z) = (x.room_for_image(), x.room_for_image());
         let (inner, history) =
             (InnerSolve { exact, budget }, settings.hull_points.saturating_sub(3));
@@ -125,6 +127,7 @@ impl<'a> Certified<'a> {
             y_solver,
             inner_budget: budget,
             diameter: start.x_set.diameter(),
+            size,
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
@@ -152,7 +155,8 @@ impl<'a> Certified<'a> {
     ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
         self.space.move_to(&mut self.oracles)?;
-        let first = first_gap(&mut self.oracles, self.space.x(), &self.best.y)?;
+        let (first, size) = first_gap(&mut self.oracles, self.space.x(), &self.best.y)?;
+        self.size = size;
         self.y_hat.copy_from_slice(&self.best.y);
         self.best = Best::new(first, self.y_hat.clone());
         self.k = 0;
@@ -286,6 +290,7 @@ impl<'a> Certified<'a> {
             // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
+            Bend::new(bend, gamma * slope).check(Block::X, || self.size)?;
             let excess = bend.value - allowed;
             let needed = if allowed > 0.0 { self.lhat * bend.value / allowed } else { 0.0 };
             if excess > bend.rounding {
@@ -301,6 +306,14 @@ impl<'a> Certified<'a> {
                 return Ok(Err(Step::InnerBudget(Block::Y)));
             }
             let change = self.oracles.change_y(&self.trial_x, &self.y, &self.y_hat)?;
+            if -change.value > response.gap {
+                check_order(
+                    "f is not concave in y, or grad_y is not its gradient, or the best response is none",
+                    ("what y can gain on the response to x", response.gap),
+                    ("another y, which gains", -change.value),
+                    self.size.max(0.5 * change.rounding / f64::EPSILON),
+                )?;
+            }
             let eps = change.value.max(0.0) + response.gap + change.rounding;
             let floor = 4.0 * (response.gap + change.rounding);
             if eps <= self.eps_target(k).max(floor) {
@@ -371,11 +384,12 @@ impl<'a> Certified<'a> {
             Some(search) => Move::Combine(search.weights()),
             None => Move::Toward(gamma),
         };
-        self.space.advance(step, &mut self.trial_x);
+        self.space.advance(&self.oracles, step, &mut self.trial_x);
         if let Some(hull_search) = &mut self.hull_search {
             hull_search.advance();
         }
         self.y_bar.step(gamma, &self.y);
+        self.oracles.repair(Block::Y, &mut self.y_bar.y);
         Ok(upper)
     }
 
@@ -413,6 +427,7 @@ impl<'a> Certified<'a> {
             best.y.copy_from_slice(&space.bound.mixed.y);
         }
         let value = oracles.certifying(|o| o.value(space.best(), &best.y))?;
+        best.check(value, self.size)?;
         // every bound so far may be the best one: the certificate rests on all of them
         let confidence = oracles.confidence();
         best.certificate = Certificate::between(best.lower, value, best.upper, confidence);
@@ -438,10 +453,12 @@ impl<'a> Certified<'a> {
     }
 }
 
-/// The FW-gap at the start.
-fn first_gap(oracles: &mut Oracles<'_>, x: &PointX, y: &[f64]) -> Result<Certificate> {
+/// The FW-gap at the start, and the size of its numbers.
+fn first_gap(oracles: &mut Oracles<'_>, x: &PointX, y: &[f64]) -> Result<(Certificate, f64)> {
     let mut scratch = GapScratch::new(x.x.len(), y.len());
-    oracles.certifying(|o| fw_gap(o, x, y, &mut scratch))
+    let certificate = oracles.certifying(|o| fw_gap(o, x, y, &mut scratch))?;
+    let size = scratch.size(oracles, &certificate, &x.x, y);
+    Ok((certificate, size))
 }
 
 impl Best {
@@ -449,6 +466,27 @@ impl Best {
     fn new(first: Certificate, y: Vec<f64>) -> Self {
         let Certificate { upper, lower, .. } = first;
         Best { certificate: first, upper, lower, y }
+    }
+
+    /// Fails where the value at the best pair clearly lies outside of its bounds.
+    fn check(&self, value: f64, size: f64) -> Result<()> {
+        if value < self.lower {
+            check_order(
+                "f is not convex in x, or grad_x is not its gradient, or a minimum over the set of x is none",
+                ("a lower bound of f(., y)", self.lower),
+                ("the value at a point of the set,", value),
+                size,
+            )?;
+        }
+        if value > self.upper {
+            check_order(
+                "f is not concave in y, or grad_y is not its gradient, or the best response is none",
+                ("an upper bound of f(x, .)", self.upper),
+                ("the value at a point of the set,", value),
+                size,
+            )?;
+        }
+        Ok(())
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
@@ -531,6 +569,7 @@ impl Algorithm for Certified<'_> {
         archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
         archive.magnitude("lhat", &mut self.lhat)?;
+        archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
         archive.numbers("y_hat", &mut self.y_hat)?;
         archive.nested("y_bar", |archive| self.y_bar.state(archive))?;

@@ -8,7 +8,7 @@
 
 use super::points::{Gradient, Slope};
 use crate::domain::{MixGoal, Mixture};
-use crate::error::Result;
+use crate::error::{Block, Result};
 use crate::linalg::step_toward;
 use crate::oracles::Oracles;
 use crate::problem::PointX;
@@ -181,6 +181,7 @@ impl LowerBound {
         if weight > 0.0 {
             self.numbers.step(oracles, weight, &new.numbers);
             self.mixed.step(weight, new.y);
+            oracles.repair(Block::Y, &mut self.mixed.y);
             self.value = lower;
         }
         Ok(())

@@ -5,8 +5,8 @@ use crate::certificate::{Charged, gap_part};
 use crate::domain::{Confidence, SlideState, SlideTask};
 use crate::error::{Block, Error, Result, check_finite};
 use crate::linalg::{combine, distance_squared, dot_difference, norm, sum_rounding};
-use crate::oracles::Oracles;
-use crate::problem::{BlockConstants, PointX, PreparedImage, SaddleProblem};
+use crate::oracles::{Bend, Oracles};
+use crate::problem::{BlockConstants, Measured, PointX, PreparedImage, SaddleProblem};
 use crate::solver::Inner;
 use crate::state::Archive;
 
@@ -35,6 +35,8 @@ pub(crate) struct YSolver {
     budget: u64,
     /// The curvature that [`Way::ProxGradient`] last found right; kept from call to call.
     beta: f64,
+    /// The largest size of gradients times points so far.
+    size: f64,
     gradient: Vec<f64>,
     turned: Vec<f64>,
     ahead: Vec<f64>,
@@ -86,6 +88,7 @@ impl YSolver {
             responses: 0,
             budget,
             beta: 0.0,
+            size: 0.0,
             gradient: zeros.clone(),
             turned: zeros.clone(),
             ahead: zeros.clone(),
@@ -96,7 +99,8 @@ impl YSolver {
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.count("responses", &mut self.responses)?;
-        archive.number("beta", &mut self.beta)
+        archive.number("beta", &mut self.beta)?;
+        archive.number("size", &mut self.size)
     }
 
     /// Improves `y` until `max_y f(x, .) - f(x, y)` is certified to be at most `accuracy`, or rounding or
@@ -267,6 +271,8 @@ impl YSolver {
         y: &mut [f64],
     ) -> Result<Response> {
         let mut gap = self.fw_gap_y(oracles, at, y)?.gap;
+        let size = norm(&self.gradient) * (norm(y) + oracles.diameters[1]);
+        self.size = self.size.max(size);
         if gap <= accuracy {
             return Ok(Response { gap, state: SlideState::Reached });
         }
@@ -275,6 +281,8 @@ impl YSolver {
         }
         self.ahead.copy_from_slice(y);
         let mut momentum = 1.0f64;
+        // outside of Y nothing is promised of f
+        let mut is_member = true;
         let mut best = gap;
         let mut since_best = 0;
         for _ in 0..PROX_STEPS {
@@ -286,6 +294,10 @@ impl YSolver {
                 let change = oracles.change_y(at, &self.ahead, &self.next)?;
                 let (mut bend, mut hidden) =
                     (-change.value - slope, change.rounding + 4.0 * f64::EPSILON * slope.abs());
+                if is_member {
+                    let measured = Measured { value: bend, rounding: change.rounding };
+                    Bend::new(measured, slope).check(Block::Y, || self.size)?;
+                }
                 let allowed = 0.5 * self.beta * square;
                 if hidden > LOST * allowed {
                     // values cannot tell: by convexity the function bends no more than its gradient turns, and half of
@@ -306,6 +318,7 @@ impl YSolver {
             let push = (momentum - 1.0) / following;
             combine(1.0 + push, &self.next, -push, y, &mut self.ahead);
             momentum = following;
+            is_member = push == 0.0;
             y.copy_from_slice(&self.next);
             let now = self.fw_gap_y(oracles, at, y)?;
             gap = now.gap;
@@ -351,7 +364,10 @@ impl YSolver {
         y: &[f64],
     ) -> Result<f64> {
         let slope = dot_difference(&self.gradient, &self.vertex, y).0;
-        let bend = -oracles.change_y(at, y, &self.vertex)?.value - slope;
+        let change = oracles.change_y(at, y, &self.vertex)?;
+        let bend = -change.value - slope;
+        let measured = Measured { value: bend, rounding: change.rounding };
+        Bend::new(measured, slope).check(Block::Y, || self.size)?;
         let square = distance_squared(&self.vertex, y);
         let beta = 2.0 * bend / square;
         if beta.is_finite() && beta > 0.0 {

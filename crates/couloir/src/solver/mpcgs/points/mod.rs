@@ -20,7 +20,7 @@ pub(super) use slope::{Gradient, Slope};
 
 use super::lower_bound::{LowerBound, Minorant, MixedY, Numbers};
 use crate::domain::LinearMin;
-use crate::error::{Result, check_finite};
+use crate::error::{Block, Result, check_finite};
 use crate::linalg::{MOST_POINTS, combine_many, step_toward, sum_rounding};
 use crate::oracles::Oracles;
 use crate::problem::{Imaged, PointX, Rounding, SaddleProblem};
@@ -407,7 +407,7 @@ impl PointSpace {
 
     /// Moves on: `x_k` is the combination of the points of [`hull`](Self::hull) with these weights, and has the image
     /// and cache of `x_k`, which takes those of `x_{k-1}`; `v_k` is the `v` of the last trial.
-    pub fn advance(&mut self, step: Move<'_>, x_k: &mut PointX) {
+    pub fn advance(&mut self, oracles: &Oracles<'_>, step: Move<'_>, x_k: &mut PointX) {
         match step {
             Move::Toward(gamma) => step_toward(gamma, &self.trial.x, &mut self.x.x),
             Move::Combine(weights) => {
@@ -420,6 +420,10 @@ impl PointSpace {
                 let others = &points[..2 + self.filled];
                 combine_many(weights[0], &weights[1..=others.len()], others, &mut self.x.x);
             }
+        }
+        if !self.representation.carries_images() {
+            // the coordinates are the vector
+            oracles.repair(Block::X, &mut self.x.x);
         }
         self.formed[0].take();
         std::mem::swap(&mut self.x.image, &mut x_k.image);

@@ -1,0 +1,77 @@
+//! The points that a run returns are in their sets.
+//!
+//! Where the repair of a point takes no more than a few passes ([`Domain::repairs_quickly`]), points are repaired before they
+//! are certified. On nuclear-norm balls it takes a decomposition: there the prox gives points that are inside by a margin of some
+//! roundings, their mixtures gather rounding, and what has left the ball after all is taken back here, once, at the end.
+//!
+//! The certificate is charged with that move. As `phi(x) = max_y f(x, y)` is convex, with `x'` the point moved to and any `y`,
+//!
+//! ```text
+//! f(x', y) <= f(x, y) + <grad_x f(x', y), x' - x> <= phi(x) + |grad_x f(x', y)| |x' - x|,
+//! ```
+//!
+//! and with the `y` that answers `x'` the left side is `phi(x')`. The answer to `x'` is the problem's own where it has one, else the
+//! `y` of the pair stands for it; the charge is twice the last term. The same holds for `y` with both blocks exchanged.
+
+use crate::domain::Domain;
+use crate::error::Result;
+use crate::linalg::norm;
+use crate::oracles::Oracles;
+use crate::problem::{PointX, SaddleProblem};
+use crate::run::{Status, StopRules};
+use crate::solver::Solution;
+
+/// Takes both points of a solution into their sets, where rounding has left them outside.
+///
+/// # Errors
+/// Gradients that are not finite; the points and their certificate are then as before.
+pub(super) fn return_members(
+    solution: &mut Solution,
+    rules: &StopRules,
+    problem: &dyn SaddleProblem,
+    (x_set, y_set): (&dyn Domain, &dyn Domain),
+) -> Result<()> {
+    let (mut x, mut y) = (solution.x.clone(), solution.y.clone());
+    let moved = [x_set.repair(&mut x), y_set.repair(&mut y)];
+    if moved == [0.0; 2] {
+        return Ok(());
+    }
+    let mut oracles = Oracles::new(problem, x_set, y_set)?;
+    let [charge_x, charge_y] = oracles.certifying(|o| charges(o, &x, &y, moved))?;
+    let Solution { outcome, .. } = solution;
+    let certificate = &mut outcome.certificate;
+    // x moves max_y f(x, y), which bounds what y may gain
+    certificate.upper += charge_x;
+    certificate.gap_y += charge_x;
+    certificate.lower -= charge_y;
+    certificate.gap_x += charge_y;
+    certificate.gap += charge_x + charge_y;
+    let first = outcome.trace.first().map_or(f64::INFINITY, |point| point.certificate.gap);
+    if outcome.status.is_solved() && rules.reached(certificate.gap, first).is_none() {
+        outcome.status = Status::NoProgress;
+    }
+    outcome.ledger.certificate = outcome.ledger.certificate + oracles.ledger().certificate;
+    (solution.x, solution.y) = (x, y);
+    Ok(())
+}
+
+/// What the moves of both points are charged with.
+fn charges(
+    oracles: &mut Oracles<'_>,
+    x: &[f64],
+    y: &[f64],
+    [moved_x, moved_y]: [f64; 2],
+) -> Result<[f64; 2]> {
+    let mut at = PointX::new(oracles.problem());
+    at.x.copy_from_slice(x);
+    oracles.image(x, &mut at.image)?;
+    oracles.prepare(&mut at);
+    let (mut in_x, mut in_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+    let mut answer = y.to_vec();
+    if oracles.has_best_response() {
+        oracles.best_response(&at, &mut answer)?;
+    }
+    oracles.grad_x(&at, &answer, &mut in_x)?;
+    oracles.grad_y(&at, y, &mut in_y)?;
+    Ok([2.0 * norm(&in_x) * moved_x, 2.0 * norm(&in_y) * moved_y])
+}
