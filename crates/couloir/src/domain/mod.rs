@@ -13,6 +13,7 @@
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
 //! | [`LoSet`] | the user's closure | - | - |
 
+mod atom;
 mod box_set;
 mod by_gram;
 mod l1_ball;
@@ -24,6 +25,7 @@ mod simplex;
 mod slide;
 mod threshold;
 
+pub use atom::Atom;
 pub use box_set::BoxSet;
 pub(crate) use by_gram::mixed;
 pub use by_gram::{ByGram, Factor, Products};
