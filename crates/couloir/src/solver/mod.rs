@@ -4,6 +4,7 @@
 //! in the table below, from which everything else takes names and choices: [`Method`], the command, Python, docs/methods.md.
 
 mod batched;
+mod corrective;
 mod incumbent;
 mod inner;
 mod method;
@@ -28,6 +29,7 @@ pub use baseline::spafw::{SpAfw, SpAfwSettings, SpAfwStep};
 pub use baseline::spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 pub use baseline::svre::{Epoch, Svre, SvreSettings};
 pub use batched::{Batched, BatchedSettings};
+pub use corrective::{AtomBlocks, CorrectiveSettings};
 pub use incumbent::Incumbent;
 pub use inner::Inner;
 pub use method::{About, Footprint, Method, MethodSettings};
@@ -60,6 +62,7 @@ macro_rules! methods {
 
 methods! {
     certified: CertifiedSettings,
+    corrective: CorrectiveSettings,
     mpcgs: MpcgsSettings,
     mpscgs: MpscgsSettings,
     batched: BatchedSettings,

@@ -11,53 +11,40 @@ pub(in crate::solver) trait ImageFunction {
     fn look(&mut self, image: &[f64], slope: &mut [f64]) -> Result<f64>;
 }
 
-/// How well a restricted problem is to be solved.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::solver) struct Goal {
-    /// The largest FW-gap over the restricted set that will do: a share of the certified gap.
-    pub most: f64,
-    /// The FW-gap that is worth some more work: accurate restricted solutions save calls of the oracle.
-    pub wanted: f64,
-}
-
 /// How a restricted problem was left.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::solver) struct Restricted {
-    /// The FW-gap over the restricted set, with its rounding.
-    pub gap: f64,
     /// By how much phi fell.
     pub fell: f64,
 }
 
 /// A part of X that grows by the answers of the linear minimisation.
 ///
-/// Coordinates live in a small convex set of their own (a simplex of weights, a small nuclear ball); the point that they
-/// stand for is known through its image, and in full only on demand.
+/// Points have coordinates in a small convex set of their own (a simplex of weights, a small nuclear ball), and are known through
+/// their image; in full only on demand. The set has a present point, which [`minimise`](Self::minimise) moves and nothing else.
 pub(in crate::solver) trait RestrictedSet {
     /// The number of coordinates.
-    fn dim(&self) -> usize;
+    fn len(&self) -> usize;
 
-    /// Those of the present point.
-    fn coordinates(&self) -> &[f64];
+    /// Writes the image of the present point.
+    fn image(&self, out: &mut [f64]);
 
-    /// Writes the image of coordinates.
-    fn image_of(&self, coordinates: &[f64], out: &mut [f64]);
-
-    /// Writes the gradient in the coordinates that belongs to one in the image: the adjoint of `image_of`.
-    fn pull_back(&self, slope: &[f64], out: &mut [f64]);
-
-    /// Minimises `phi(image_of(c))` over the coordinates, from the present ones, which it replaces; phi never rises.
-    fn minimise(&mut self, phi: &mut dyn ImageFunction, goal: Goal) -> Result<Restricted>;
+    /// Moves to where `phi` is least over the restricted set: until the FW-gap over it is at most `wanted`, or as small as rounding
+    /// lets it be. `phi` never rises.
+    fn minimise(&mut self, phi: &mut dyn ImageFunction, wanted: f64) -> Result<Restricted>;
 
     /// Asks X for the minimum of `<A' slope, p>`, with its lower bound, and keeps the answer for [`grow`](Self::grow). `slope` is a
     /// gradient in the image; whether a vector as long as `x` is formed from it is up to the set.
     fn ask(&mut self, oracles: &mut Oracles<'_>, slope: &[f64]) -> Result<LinearMin>;
 
-    /// Takes in what was last asked for, with coordinates that leave the point where it is. Returns whether that is new.
+    /// Takes in what was last asked for, which leaves the point where it is. Returns whether that is new.
     fn grow(&mut self, oracles: &mut Oracles<'_>) -> Result<bool>;
 
-    /// Drops what the point does not use.
+    /// Drops what the point has not used for long.
     fn shrink(&mut self);
+
+    /// The size of the terms in the inner product of a slope with the image of the point, for its rounding.
+    fn scale(&self, slope: &[f64]) -> f64;
 
     /// Writes the point in full.
     fn write(&self, x: &mut [f64]);

@@ -1,0 +1,188 @@
+//! `min over w in the simplex of phi(K w)` by Newton's method with an active set.
+//!
+//! Second derivatives come from differences of gradients of phi along the edges of the simplex, which costs one look at phi for
+//! each atom in use and asks nothing more of the problem. They are kept from one iteration to the next, and taken again where they no
+//! longer lead to quick progress. On piecewise quadratic functions the method ends after finitely many steps.
+
+use super::atoms::Atoms;
+use super::restricted::{ImageFunction, Restricted};
+use super::simplex_qp;
+use crate::error::Result;
+use crate::linalg::{axpy, dot};
+
+/// Steps in one restricted problem; a handful is usual.
+const MOST_STEPS: usize = 60;
+/// Looks along one line.
+const MOST_TRIALS: usize = 40;
+/// The step of differences, relative to the distance of two images.
+const DIFFERENCE: f64 = 1e-7;
+/// The anchor of differences must have more weight than this.
+const ANCHOR: f64 = 1e-3;
+/// Second derivatives are taken again where a step leaves more than this share of the gap.
+const SLOW: f64 = 0.2;
+
+/// A point with what phi says there.
+struct At {
+    weights: Vec<f64>,
+    image: Vec<f64>,
+    value: f64,
+    slope: Vec<f64>,
+    /// The gradient in the weights.
+    gradient: Vec<f64>,
+}
+
+impl At {
+    fn look(atoms: &Atoms, phi: &mut dyn ImageFunction, weights: Vec<f64>, dim: usize) -> Result<Self> {
+        let (mut image, mut slope, mut gradient) = (vec![0.0; dim], vec![0.0; dim], Vec::new());
+        atoms.image_of(&weights, &mut image);
+        let value = phi.look(&image, &mut slope)?;
+        atoms.pull_back(&slope, &mut gradient);
+        Ok(At { weights, image, value, slope, gradient })
+    }
+
+    /// The FW-gap over the atoms.
+    fn gap(&self) -> f64 {
+        let least = self.gradient.iter().copied().fold(f64::INFINITY, f64::min);
+        dot(&self.gradient, &self.weights) - least
+    }
+
+    /// What rounding does to the gap.
+    fn rounding(&self) -> f64 {
+        let size = self.gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+        16.0 * f64::EPSILON * (size + self.value.abs())
+    }
+}
+
+/// Minimises from the present weights, which are replaced; phi was looked at last at the weights that remain.
+pub(super) fn minimise(atoms: &mut Atoms, phi: &mut dyn ImageFunction, wanted: f64) -> Result<Restricted> {
+    let dim = atoms.entries[0].image.len();
+    let mut at = At::look(atoms, phi, atoms.weights(), dim)?;
+    let first = at.value;
+    let mut was_last = true;
+    for _ in 0..MOST_STEPS {
+        let gap = at.gap();
+        if gap <= wanted.max(at.rounding()) {
+            break;
+        }
+        anchor(atoms, &at.weights);
+        let mut is_new = true;
+        let accuracy = 0.1 * wanted.max(at.rounding());
+        let target = {
+            let (place, weights) = (&at, at.weights.clone());
+            let mut column = |j: usize| {
+                is_new &= take_bend(atoms, phi, place, j)?;
+                Ok(column(atoms, j))
+            };
+            simplex_qp::minimise(&place.gradient, &weights, &mut column, accuracy)?
+        };
+        let next = search(atoms, phi, &at, &target, dim)?;
+        was_last = false;
+        let Some((next, is_last)) = next else {
+            if is_new {
+                break; // rounding leaves nothing to be gained
+            }
+            atoms.forget_bends();
+            continue;
+        };
+        was_last = is_last;
+        if next.gap() > SLOW * gap {
+            atoms.forget_bends();
+        }
+        at = next;
+    }
+    if !was_last {
+        at = At::look(atoms, phi, at.weights, dim)?;
+    }
+    atoms.set_weights(&at.weights);
+    Ok(Restricted { fell: first - at.value })
+}
+
+/// Makes sure that differences refer to an atom with enough weight.
+fn anchor(atoms: &mut Atoms, weights: &[f64]) {
+    if weights[atoms.anchor] > ANCHOR / weights.len() as f64 {
+        return;
+    }
+    let heaviest = (0..weights.len()).max_by(|i, j| weights[*i].total_cmp(&weights[*j]));
+    let heaviest = heaviest.unwrap_or(0);
+    // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
+    let moved = std::mem::take(&mut atoms.entries[heaviest].bend);
+    for entry in &mut atoms.entries {
+        if moved.is_empty() {
+            entry.bend.clear();
+        } else if !entry.bend.is_empty() {
+            axpy(-1.0, &moved, &mut entry.bend);
+        }
+    }
+    atoms.anchor = heaviest;
+}
+
+/// Takes `H (k_j - k_anchor)` by a difference of slopes, if it is not known; whether it was taken now.
+fn take_bend(atoms: &mut Atoms, phi: &mut dyn ImageFunction, at: &At, j: usize) -> Result<bool> {
+    if !atoms.entries[j].bend.is_empty() {
+        return Ok(false);
+    }
+    let dim = at.image.len();
+    let mut bend = vec![0.0; dim];
+    if j != atoms.anchor {
+        let mut ahead = at.image.clone();
+        axpy(DIFFERENCE, &atoms.entries[j].image, &mut ahead);
+        axpy(-DIFFERENCE, &atoms.entries[atoms.anchor].image, &mut ahead);
+        phi.look(&ahead, &mut bend)?;
+        bend.iter_mut().zip(&at.slope).for_each(|(b, s)| *b = (*b - s) / DIFFERENCE);
+    }
+    atoms.entries[j].bend = bend;
+    Ok(true)
+}
+
+/// `<k_i - k_anchor, H (k_j - k_anchor)>` for all `i`.
+fn column(atoms: &Atoms, j: usize) -> Vec<f64> {
+    let bend = &atoms.entries[j].bend;
+    let anchor = dot(bend, &atoms.entries[atoms.anchor].image);
+    atoms.entries.iter().map(|entry| dot(bend, &entry.image) - anchor).collect()
+}
+
+/// Goes toward the target as far as phi falls. Returns the new point, and whether phi was looked at there last.
+fn search(
+    atoms: &Atoms,
+    phi: &mut dyn ImageFunction,
+    from: &At,
+    target: &[f64],
+    dim: usize,
+) -> Result<Option<(At, bool)>> {
+    let along: Vec<f64> = target.iter().zip(&from.weights).map(|(t, w)| t - w).collect();
+    let down = dot(&from.gradient, &along);
+    if !(down < 0.0) {
+        return Ok(None);
+    }
+    let (mut low, mut low_slope, mut high, mut high_slope) = (0.0, down, f64::INFINITY, 0.0);
+    let mut step = 1.0f64;
+    let mut best: Option<At> = None;
+    for _ in 0..MOST_TRIALS {
+        let weights = from.weights.iter().zip(&along);
+        let weights = weights.map(|(w, d)| (w + step * d).max(0.0)).collect();
+        let trial = At::look(atoms, phi, weights, dim)?;
+        let slope = dot(&trial.gradient, &along);
+        // phi is convex along the line: where it still falls, it has fallen all the way
+        let has_fallen = slope <= 0.0;
+        let is_flat = slope.abs() <= 0.1 * down.abs();
+        if has_fallen && (is_flat || step == 1.0) {
+            return Ok(Some((trial, true)));
+        }
+        if is_flat && trial.value <= from.value {
+            return Ok(Some((trial, true)));
+        }
+        if has_fallen {
+            (low, low_slope) = (step, slope);
+            best = Some(trial);
+        } else {
+            (high, high_slope) = (step, slope);
+        }
+        if !(high - low > 1e-12 * high) {
+            break;
+        }
+        // where the slope would vanish if it were linear between the two, kept off the ends
+        let zero = low - low_slope * (high - low) / (high_slope - low_slope);
+        step = zero.clamp(low + 0.1 * (high - low), high - 0.1 * (high - low));
+    }
+    Ok(best.map(|at| (at, false)))
+}
