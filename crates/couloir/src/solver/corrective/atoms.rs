@@ -25,6 +25,8 @@ pub(in crate::solver) struct Entry {
     idle: u64,
     /// `H (image - image of the anchor)` for the second derivatives `H` of phi at a point nearby, if they are known.
     pub bend: Vec<f64>,
+    /// Inner products of `bend` with the images of the first entries, as many as have been needed.
+    products: Vec<f64>,
 }
 
 impl Entry {
@@ -140,6 +142,10 @@ impl Atoms {
     }
 
     fn keep(&mut self, is_kept: impl Fn(&Entry) -> bool) {
+        if self.entries.iter().all(&is_kept) {
+            return;
+        }
+        self.entries.iter_mut().for_each(|entry| entry.products.clear());
         let anchor = self.entries.iter().take(self.anchor).filter(|entry| is_kept(entry)).count();
         let anchor_stays = self.entries.get(self.anchor).is_some_and(&is_kept);
         self.entries.retain(is_kept);
@@ -153,7 +159,36 @@ impl Atoms {
 
     /// Forgets the second derivatives.
     pub fn forget_bends(&mut self) {
-        self.entries.iter_mut().for_each(|entry| entry.bend.clear());
+        for entry in &mut self.entries {
+            entry.bend.clear();
+            entry.products.clear();
+        }
+    }
+
+    /// `<k_i - k_anchor, H (k_j - k_anchor)>` for all `i`, from the second derivatives that are known for `j`.
+    pub fn bend_column(&mut self, j: usize) -> Vec<f64> {
+        let mut products = std::mem::take(&mut self.entries[j].products);
+        let bend = &self.entries[j].bend;
+        products.extend(self.entries[products.len()..].iter().map(|entry| dot(bend, &entry.image)));
+        let anchor = products[self.anchor];
+        let column = products.iter().map(|product| product - anchor).collect();
+        self.entries[j].products = products;
+        column
+    }
+
+    /// Has second derivatives refer to another atom.
+    pub fn set_anchor(&mut self, anchor: usize) {
+        // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
+        let moved = std::mem::take(&mut self.entries[anchor].bend);
+        for entry in &mut self.entries {
+            entry.products.clear();
+            if moved.is_empty() {
+                entry.bend.clear();
+            } else if !entry.bend.is_empty() {
+                axpy(-1.0, &moved, &mut entry.bend);
+            }
+        }
+        self.anchor = anchor;
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::linalg::{axpy, dot};
 
 /// A pivot below this share of its diagonal entry is taken for rounding and set to it.
-const LEAST_PIVOT: f64 = 1e-10;
+const LEAST_PIVOT: f64 = 1e-12;
 
 /// `Q = L L'` for a positive semidefinite matrix `Q` to which rows are appended and from which rows are removed. Pivots that
 /// rounding hides are raised, as if the matrix had a little more on its diagonal there.

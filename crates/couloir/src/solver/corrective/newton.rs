@@ -14,8 +14,6 @@ use crate::linalg::{axpy, dot};
 const MOST_STEPS: usize = 60;
 /// Looks along one line.
 const MOST_TRIALS: usize = 40;
-/// The step of differences, relative to the distance of two images.
-const DIFFERENCE: f64 = 1e-7;
 /// The anchor of differences must have more weight than this.
 const ANCHOR: f64 = 1e-3;
 /// Second derivatives are taken again where a step leaves more than this share of the gap.
@@ -46,6 +44,17 @@ impl At {
         dot(&self.gradient, &self.weights) - least
     }
 
+    /// The weights with those of the worst atom in use moved to the best atom.
+    fn exchange(&self) -> Vec<f64> {
+        let by_slope = |i: &usize, j: &usize| self.gradient[*i].total_cmp(&self.gradient[*j]);
+        let best = (0..self.weights.len()).min_by(by_slope).unwrap_or(0);
+        let used = (0..self.weights.len()).filter(|j| self.weights[*j] > 0.0);
+        let worst = used.max_by(by_slope).unwrap_or(0);
+        let mut weights = self.weights.clone();
+        weights[best] += std::mem::take(&mut weights[worst]);
+        weights
+    }
+
     /// What rounding does to the gap.
     fn rounding(&self) -> f64 {
         let size = self.gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
@@ -71,18 +80,22 @@ pub(super) fn minimise(atoms: &mut Atoms, phi: &mut dyn ImageFunction, wanted: f
             let (place, weights) = (&at, at.weights.clone());
             let mut column = |j: usize| {
                 is_new &= take_bend(atoms, phi, place, j)?;
-                Ok(column(atoms, j))
+                Ok(atoms.bend_column(j))
             };
             simplex_qp::minimise(&place.gradient, &weights, &mut column, accuracy)?
         };
-        let next = search(atoms, phi, &at, &target, dim)?;
         was_last = false;
-        let Some((next, is_last)) = next else {
-            if is_new {
-                break; // rounding leaves nothing to be gained
-            }
+        let mut next = search(atoms, phi, &at, &target, dim)?;
+        if next.is_none() && !is_new {
             atoms.forget_bends();
             continue;
+        }
+        if next.is_none() {
+            // across a kink second derivatives may mislead, slopes cannot
+            next = search(atoms, phi, &at, &at.exchange(), dim)?;
+        }
+        let Some((next, is_last)) = next else {
+            break; // rounding leaves nothing to be gained
         };
         was_last = is_last;
         if next.gap() > SLOW * gap {
@@ -104,16 +117,7 @@ fn anchor(atoms: &mut Atoms, weights: &[f64]) {
     }
     let heaviest = (0..weights.len()).max_by(|i, j| weights[*i].total_cmp(&weights[*j]));
     let heaviest = heaviest.unwrap_or(0);
-    // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
-    let moved = std::mem::take(&mut atoms.entries[heaviest].bend);
-    for entry in &mut atoms.entries {
-        if moved.is_empty() {
-            entry.bend.clear();
-        } else if !entry.bend.is_empty() {
-            axpy(-1.0, &moved, &mut entry.bend);
-        }
-    }
-    atoms.anchor = heaviest;
+    atoms.set_anchor(heaviest);
 }
 
 /// Takes `H (k_j - k_anchor)` by a difference of slopes, if it is not known; whether it was taken now.
@@ -121,24 +125,14 @@ fn take_bend(atoms: &mut Atoms, phi: &mut dyn ImageFunction, at: &At, j: usize) 
     if !atoms.entries[j].bend.is_empty() {
         return Ok(false);
     }
-    let dim = at.image.len();
-    let mut bend = vec![0.0; dim];
+    let mut bend = vec![0.0; at.image.len()];
     if j != atoms.anchor {
-        let mut ahead = at.image.clone();
-        axpy(DIFFERENCE, &atoms.entries[j].image, &mut ahead);
-        axpy(-DIFFERENCE, &atoms.entries[atoms.anchor].image, &mut ahead);
-        phi.look(&ahead, &mut bend)?;
-        bend.iter_mut().zip(&at.slope).for_each(|(b, s)| *b = (*b - s) / DIFFERENCE);
+        let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
+        let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+        phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
     }
     atoms.entries[j].bend = bend;
     Ok(true)
-}
-
-/// `<k_i - k_anchor, H (k_j - k_anchor)>` for all `i`.
-fn column(atoms: &Atoms, j: usize) -> Vec<f64> {
-    let bend = &atoms.entries[j].bend;
-    let anchor = dot(bend, &atoms.entries[atoms.anchor].image);
-    atoms.entries.iter().map(|entry| dot(bend, &entry.image) - anchor).collect()
 }
 
 /// Goes toward the target as far as phi falls. Returns the new point, and whether phi was looked at there last.

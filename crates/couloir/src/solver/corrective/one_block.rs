@@ -185,7 +185,9 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         let gap = self.best.gap();
         let size = self.best.upper.abs().max(self.best.lower.abs());
         let wanted = (self.share * gap).max(FLOOR * size);
+        let knows_curvature = self.oracles.problem().capabilities().curvature.is_some();
         let mut phi = Phi {
+            knows_curvature,
             oracles: &mut self.oracles,
             solver: &mut self.solver,
             point: &mut self.point,

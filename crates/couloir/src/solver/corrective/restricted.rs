@@ -9,6 +9,15 @@ use crate::state::Archive;
 pub(in crate::solver) trait ImageFunction {
     /// The value, with its gradient in the image. Looks at the watch.
     fn look(&mut self, image: &[f64], slope: &mut [f64]) -> Result<f64>;
+
+    /// Writes second derivatives along a direction, at an image with this slope, or differences of slopes.
+    fn bend(
+        &mut self,
+        image: &[f64],
+        slope: &[f64],
+        direction: &[f64],
+        out: &mut [f64],
+    ) -> Result<()>;
 }
 
 /// How a restricted problem was left.

@@ -29,11 +29,12 @@ impl Free<'_> {
 
     fn add(&mut self, place: usize) -> Result<()> {
         let column = (self.column)(place)?;
-        let diagonal = column[place].abs();
         self.places.push(place);
         self.columns.push(column);
-        if diagonal > 4.0 * self.shift {
-            self.shift = diagonal;
+        let diagonal = self.places.iter().zip(&self.columns).map(|(j, column)| column[*j].abs());
+        let largest = diagonal.fold(0.0, f64::max);
+        if largest > 0.0 && !(0.25..=4.0).contains(&(largest / self.shift)) {
+            self.shift = largest;
             self.factor = Cholesky::default();
             for i in 0..self.places.len() {
                 self.factor.append((0..=i).map(|j| self.entry(i, j)).collect());
@@ -53,7 +54,9 @@ impl Free<'_> {
 
     /// The minimiser of `<slope, u> + <u, M u>/2` where the weights sum to one.
     fn target(&self, slope: &[f64]) -> Vec<f64> {
-        let mut down: Vec<f64> = self.places.iter().map(|j| -slope[*j]).collect();
+        // a constant makes no difference, but large ones cost digits
+        let constant = self.places.first().map_or(0.0, |j| slope[*j]);
+        let mut down: Vec<f64> = self.places.iter().map(|j| constant - slope[*j]).collect();
         let mut level = vec![1.0; down.len()];
         self.factor.solve(&mut down);
         self.factor.solve(&mut level);
@@ -73,7 +76,7 @@ pub(super) fn minimise(g: &[f64], w: &[f64], column: &mut Column<'_>, accuracy: 
         places: Vec::new(),
         columns: Vec::new(),
         factor: Cholesky::default(),
-        shift: f64::MIN_POSITIVE.sqrt(),
+        shift: 1.0,
         column,
     };
     let mut u = w.to_vec();
