@@ -1,6 +1,7 @@
 //! Points as convex combinations of atoms, with the images of the atoms.
 
 use super::newton;
+use super::simplex_qp::ActiveSet;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
@@ -26,7 +27,7 @@ pub(in crate::solver) struct Entry {
     /// `H (image - image of the anchor)` for the second derivatives `H` of phi at a point nearby, if they are known.
     pub bend: Vec<f64>,
     /// Inner products of `bend` with the images of the first entries, as many as have been needed.
-    products: Vec<f64>,
+    pub products: Vec<f64>,
 }
 
 impl Entry {
@@ -54,6 +55,8 @@ pub(in crate::solver) struct Atoms {
     pub entries: Vec<Entry>,
     /// The atom whose image second derivatives refer to.
     pub anchor: usize,
+    /// What the last quadratic model left.
+    pub active: ActiveSet,
     /// What the oracle answered last.
     answer: Option<Atom>,
     /// The most atoms that are kept.
@@ -76,6 +79,7 @@ impl Atoms {
             block,
             entries: vec![entry],
             anchor: 0,
+            active: ActiveSet::default(),
             answer: None,
             limit,
             dense: vec![0.0; start.len()],
@@ -145,6 +149,7 @@ impl Atoms {
         if self.entries.iter().all(&is_kept) {
             return;
         }
+        self.active = ActiveSet::default();
         self.entries.iter_mut().for_each(|entry| entry.products.clear());
         let anchor = self.entries.iter().take(self.anchor).filter(|entry| is_kept(entry)).count();
         let anchor_stays = self.entries.get(self.anchor).is_some_and(&is_kept);
@@ -159,25 +164,28 @@ impl Atoms {
 
     /// Forgets the second derivatives.
     pub fn forget_bends(&mut self) {
+        self.active = ActiveSet::default();
         for entry in &mut self.entries {
             entry.bend.clear();
             entry.products.clear();
         }
     }
 
-    /// `<k_i - k_anchor, H (k_j - k_anchor)>` for all `i`, from the second derivatives that are known for `j`.
-    pub fn bend_column(&mut self, j: usize) -> Vec<f64> {
+    /// Has `<k_i - k_anchor, H (k_j - k_anchor)>` ready for all `i`, from the second derivatives that are known for `j`.
+    pub fn extend_products(&mut self, j: usize) {
         let mut products = std::mem::take(&mut self.entries[j].products);
-        let bend = &self.entries[j].bend;
-        products.extend(self.entries[products.len()..].iter().map(|entry| dot(bend, &entry.image)));
-        let anchor = products[self.anchor];
-        let column = products.iter().map(|product| product - anchor).collect();
+        if products.len() < self.entries.len() {
+            let bend = &self.entries[j].bend;
+            let anchor = dot(bend, &self.entries[self.anchor].image);
+            let rest = &self.entries[products.len()..];
+            products.extend(rest.iter().map(|entry| dot(bend, &entry.image) - anchor));
+        }
         self.entries[j].products = products;
-        column
     }
 
     /// Has second derivatives refer to another atom.
     pub fn set_anchor(&mut self, anchor: usize) {
+        self.active = ActiveSet::default();
         // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
         let moved = std::mem::take(&mut self.entries[anchor].bend);
         for entry in &mut self.entries {
@@ -287,6 +295,8 @@ impl RestrictedSet for Atoms {
         let mut anchor = self.anchor as u64;
         archive.count("anchor", &mut anchor)?;
         self.anchor = anchor as usize;
+        let vertices = self.entries.len();
+        archive.nested("active", |archive| self.active.state(archive, vertices))?;
         let mut answers: Vec<Atom> = self.answer.iter().cloned().collect();
         archive.list("answer", &mut answers, Atom::default, |archive, atom| atom.state(archive))?;
         self.answer = answers.pop();

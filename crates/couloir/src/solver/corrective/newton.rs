@@ -6,9 +6,9 @@
 
 use super::atoms::Atoms;
 use super::restricted::{ImageFunction, Restricted};
-use super::simplex_qp;
+use super::simplex_qp::{self, Form};
 use crate::error::Result;
-use crate::linalg::{axpy, dot};
+use crate::linalg::dot;
 
 /// Steps in one restricted problem; a handful is usual.
 const MOST_STEPS: usize = 60;
@@ -74,16 +74,13 @@ pub(super) fn minimise(atoms: &mut Atoms, phi: &mut dyn ImageFunction, wanted: f
             break;
         }
         anchor(atoms, &at.weights);
-        let mut is_new = true;
         let accuracy = 0.1 * wanted.max(at.rounding());
-        let target = {
-            let (place, weights) = (&at, at.weights.clone());
-            let mut column = |j: usize| {
-                is_new &= take_bend(atoms, phi, place, j)?;
-                Ok(atoms.bend_column(j))
-            };
-            simplex_qp::minimise(&place.gradient, &weights, &mut column, accuracy)?
-        };
+        let mut active = std::mem::take(&mut atoms.active);
+        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at, all_new: true };
+        let target =
+            simplex_qp::minimise(&at.gradient, &at.weights, &mut form, &mut active, accuracy)?;
+        let is_new = form.all_new;
+        atoms.active = active;
         was_last = false;
         let mut next = search(atoms, phi, &at, &target, dim)?;
         if next.is_none() && !is_new {
@@ -120,19 +117,36 @@ fn anchor(atoms: &mut Atoms, weights: &[f64]) {
     atoms.set_anchor(heaviest);
 }
 
-/// Takes `H (k_j - k_anchor)` by a difference of slopes, if it is not known; whether it was taken now.
-fn take_bend(atoms: &mut Atoms, phi: &mut dyn ImageFunction, at: &At, j: usize) -> Result<bool> {
-    if !atoms.entries[j].bend.is_empty() {
-        return Ok(false);
+/// Second derivatives of phi along the edges from the anchor, at one point or at points nearby.
+struct Bends<'b> {
+    atoms: &'b mut Atoms,
+    phi: &'b mut dyn ImageFunction,
+    at: &'b At,
+    /// Whether all that were used were taken at this point.
+    all_new: bool,
+}
+
+impl Form for Bends<'_> {
+    fn prepare(&mut self, j: usize) -> Result<()> {
+        let Bends { atoms, phi, at, all_new } = self;
+        if atoms.entries[j].bend.is_empty() {
+            let mut bend = vec![0.0; at.image.len()];
+            if j != atoms.anchor {
+                let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
+                let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+                phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
+            }
+            atoms.entries[j].bend = bend;
+        } else {
+            *all_new = false;
+        }
+        atoms.extend_products(j);
+        Ok(())
     }
-    let mut bend = vec![0.0; at.image.len()];
-    if j != atoms.anchor {
-        let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
-        let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
-        phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
+
+    fn column(&self, j: usize) -> &[f64] {
+        &self.atoms.entries[j].products
     }
-    atoms.entries[j].bend = bend;
-    Ok(true)
 }
 
 /// Goes toward the target as far as phi falls. Returns the new point, and whether phi was looked at there last.

@@ -7,48 +7,53 @@
 use super::cholesky::Cholesky;
 use crate::error::Result;
 use crate::linalg::{axpy, dot};
+use crate::state::Archive;
 
-/// The column of the quadratic form that belongs to a vertex.
-pub(super) type Column<'a> = dyn FnMut(usize) -> Result<Vec<f64>> + 'a;
+/// A quadratic form by its columns, which are computed when they are asked for.
+pub(super) trait Form {
+    /// Has the column of this vertex ready.
+    fn prepare(&mut self, vertex: usize) -> Result<()>;
 
-/// What is free, with its columns.
-struct Free<'a> {
-    places: Vec<usize>,
-    columns: Vec<Vec<f64>>,
+    /// A column that is ready.
+    fn column(&self, vertex: usize) -> &[f64];
+}
+
+/// The free vertices, with the factor of the form on them: what one problem leaves to the next with the same form.
+#[derive(Debug, Default)]
+pub(super) struct ActiveSet {
+    pub places: Vec<usize>,
     factor: Cholesky,
     /// A multiple of `1 1'` is added to the form: constant on the simplex, it makes affine directions definite.
     shift: f64,
-    column: &'a mut Column<'a>,
 }
 
-impl Free<'_> {
-    fn entry(&self, i: usize, j: usize) -> f64 {
+impl ActiveSet {
+    fn entry(&self, form: &dyn Form, i: usize, j: usize) -> f64 {
         let (row, column) = (self.places[i], self.places[j]);
-        0.5 * (self.columns[j][row] + self.columns[i][column]) + self.shift
+        0.5 * (form.column(column)[row] + form.column(row)[column]) + self.shift
     }
 
-    fn add(&mut self, place: usize) -> Result<()> {
-        let column = (self.column)(place)?;
+    fn append(&mut self, form: &dyn Form, i: usize) {
+        self.factor.append((0..=i).map(|j| self.entry(form, i, j)).collect());
+    }
+
+    fn add(&mut self, form: &mut dyn Form, place: usize) -> Result<()> {
+        form.prepare(place)?;
         self.places.push(place);
-        self.columns.push(column);
-        let diagonal = self.places.iter().zip(&self.columns).map(|(j, column)| column[*j].abs());
+        let diagonal = self.places.iter().map(|j| form.column(*j)[*j].abs());
         let largest = diagonal.fold(0.0, f64::max);
-        if largest > 0.0 && !(0.25..=4.0).contains(&(largest / self.shift)) {
-            self.shift = largest;
+        if self.shift == 0.0 || largest > 0.0 && !(0.25..=4.0).contains(&(largest / self.shift)) {
+            self.shift = if largest > 0.0 { largest } else { 1.0 };
             self.factor = Cholesky::default();
-            for i in 0..self.places.len() {
-                self.factor.append((0..=i).map(|j| self.entry(i, j)).collect());
-            }
+            (0..self.places.len()).for_each(|i| self.append(form, i));
         } else {
-            let last = self.places.len() - 1;
-            self.factor.append((0..=last).map(|j| self.entry(last, j)).collect());
+            self.append(form, self.places.len() - 1);
         }
         Ok(())
     }
 
     fn remove(&mut self, at: usize) {
         self.places.remove(at);
-        self.columns.remove(at);
         self.factor.remove(at);
     }
 
@@ -65,63 +70,76 @@ impl Free<'_> {
         axpy(multiplier, &level, &mut down);
         down
     }
+
+    /// Saves or loads it, for a form with so many vertices.
+    pub fn state(&mut self, archive: &mut Archive<'_>, vertices: usize) -> Result<()> {
+        let mut places: Vec<u64> = self.places.iter().map(|j| *j as u64).collect();
+        archive.list("places", &mut places, || 0, |archive, place| archive.count("place", place))?;
+        self.places = places.into_iter().map(|j| j as usize).collect();
+        archive.nested("factor", |archive| self.factor.state(archive))?;
+        archive.magnitude("shift", &mut self.shift)?;
+        if !self.factor.fits(self.places.len()) || self.places.iter().any(|j| *j >= vertices) {
+            return Err(archive.misfit("places", "do not fit the factor"));
+        }
+        Ok(())
+    }
 }
 
 /// Minimises `<g, u - w> + <u - w, M (u - w)>/2` over the simplex, from `w`, until no vertex is better by more than `accuracy`. `M`
-/// is given by columns, and need be positive semidefinite only up to rounding.
-pub(super) fn minimise(g: &[f64], w: &[f64], column: &mut Column<'_>, accuracy: f64) -> Result<Vec<f64>> {
-    // a reborrow with a shorter life
-    let column: &mut Column<'_> = &mut |j| column(j);
-    let mut free = Free {
-        places: Vec::new(),
-        columns: Vec::new(),
-        factor: Cholesky::default(),
-        shift: 1.0,
-        column,
-    };
-    let mut u = w.to_vec();
-    let mut slope = g.to_vec();
-    for j in (0..w.len()).filter(|j| w[*j] > 0.0) {
-        free.add(j)?;
-        let last = free.places.len() - 1;
-        axpy(-w[j], &free.columns[last], &mut slope);
+/// need be positive semidefinite only up to rounding. `active` is what the last problem with this form left, or empty.
+pub(super) fn minimise(
+    g: &[f64],
+    w: &[f64],
+    form: &mut dyn Form,
+    active: &mut ActiveSet,
+    accuracy: f64,
+) -> Result<Vec<f64>> {
+    let mut is_free = vec![false; w.len()];
+    for j in &active.places {
+        form.prepare(*j)?;
+        is_free[*j] = true;
     }
+    for j in (0..w.len()).filter(|j| w[*j] > 0.0) {
+        if !std::mem::replace(&mut is_free[j], true) {
+            active.add(form, j)?;
+        }
+    }
+    let mut slope = g.to_vec();
+    active.places.iter().for_each(|j| axpy(-w[*j], form.column(*j), &mut slope));
+    let mut u = w.to_vec();
     let mut newest = None;
     for _ in 0..10 * w.len() + 100 {
-        let target = free.target(&slope);
+        let target = active.target(&slope);
         // how far the way to the target stays in the simplex
-        let blocking = free.places.iter().zip(&target).enumerate();
+        let blocking = active.places.iter().zip(&target).enumerate();
         let blocking = blocking.filter(|(_, (_, t))| **t < 0.0);
         let blocking = blocking.map(|(at, (j, t))| (u[*j] / (u[*j] - t), at));
         let first = blocking.min_by(|a, b| a.0.total_cmp(&b.0));
         let step = first.map_or(1.0, |(step, _)| step);
-        for (j, t) in free.places.iter().zip(&target) {
+        for (j, t) in active.places.iter().zip(&target) {
             u[*j] = (u[*j] + step * (t - u[*j])).max(0.0);
         }
         if let Some((step, at)) = first {
-            let j = free.places[at];
+            let j = active.places[at];
             u[j] = 0.0;
-            if newest == Some(j) && step == 0.0 {
+            if active.places.len() == 1 || newest == Some(j) && step == 0.0 {
                 break; // rounding is all that made it look better
             }
-            if free.places.len() > 1 {
-                free.remove(at);
-                continue;
-            }
-            break;
+            active.remove(at);
+            is_free[j] = false;
+            continue;
         }
         let sum: f64 = u.iter().sum();
         u.iter_mut().for_each(|u| *u /= sum);
         let mut now = slope.clone();
-        for (j, column) in free.places.iter().zip(&free.columns) {
-            axpy(u[*j], column, &mut now);
-        }
+        active.places.iter().for_each(|j| axpy(u[*j], form.column(*j), &mut now));
         let level = dot(&now, &u);
-        let outside = (0..u.len()).filter(|j| !free.places.contains(j));
+        let outside = (0..u.len()).filter(|j| !is_free[*j]);
         let least = outside.min_by(|i, j| now[*i].total_cmp(&now[*j]));
         match least {
             Some(j) if level - now[j] > accuracy => {
-                free.add(j)?;
+                active.add(form, j)?;
+                is_free[j] = true;
                 newest = Some(j);
             }
             _ => break,
@@ -138,6 +156,18 @@ mod tests {
 
     fn wave(seed: usize, i: usize, j: usize) -> f64 {
         ((13 * i + 29 * j + 7 * seed) as f64 * 0.731).sin()
+    }
+
+    struct Dense(Vec<Vec<f64>>);
+
+    impl Form for Dense {
+        fn prepare(&mut self, _vertex: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn column(&self, vertex: usize) -> &[f64] {
+            &self.0[vertex]
+        }
     }
 
     /// The gap of a quadratic function `<g, u> + |B u|^2/2`.
@@ -161,8 +191,10 @@ mod tests {
             let m = |i: usize, j: usize| dot(&b[i], &b[j]);
             let g: Vec<f64> =
                 (0..k).map(|i| at_zero[i] + 0.25 * m(i, 0) + 0.75 * m(i, k - 1)).collect();
-            let mut column = |j: usize| Ok((0..k).map(|i| m(i, j)).collect());
-            let u = minimise(&g, &w, &mut column, 1e-12).expect("columns");
+            let mut form = Dense((0..k).map(|j| (0..k).map(|i| m(i, j)).collect()).collect());
+            let mut active = ActiveSet::default();
+            minimise(&at_zero, &w, &mut form, &mut active, 1e-12).expect("columns");
+            let u = minimise(&g, &w, &mut form, &mut active, 1e-12).expect("columns");
             assert!((u.iter().sum::<f64>() - 1.0).abs() < 1e-14 && u.iter().all(|u| *u >= 0.0));
             assert!(gap(&at_zero, &b, &u) < 1e-9, "seed {seed}: {}", gap(&at_zero, &b, &u));
         }
