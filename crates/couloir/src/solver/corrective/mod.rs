@@ -9,6 +9,7 @@ mod one_block;
 mod phi;
 mod restricted;
 mod settings;
+mod saddle_qp;
 mod simplex_qp;
 
 pub use both_blocks::BothBlocks;
