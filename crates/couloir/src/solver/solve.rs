@@ -35,7 +35,8 @@ pub struct Solve<'a> {
     problem: &'a dyn SaddleProblem,
     x_set: &'a dyn Domain,
     y_set: &'a dyn Domain,
-    pub(super) method: Method,
+    /// None where it is chosen by the structure of the sets.
+    method: Option<Method>,
     pub(super) rules: StopRules,
     x_start: Option<Vec<f64>>,
     y_start: Option<Vec<f64>>,
@@ -51,6 +52,8 @@ pub struct Solution {
     pub x: Vec<f64>,
     /// The point `y` of the best certified pair.
     pub y: Vec<f64>,
+    /// The name of the method that ran.
+    pub method: &'static str,
     /// Status, certificate, trace, ledger.
     pub outcome: Outcome,
 }
@@ -67,7 +70,7 @@ impl<'a> Solve<'a> {
             problem,
             x_set,
             y_set,
-            method: Method::default(),
+            method: None,
             rules: StopRules::default(),
             x_start: None,
             y_start: None,
@@ -76,10 +79,10 @@ impl<'a> Solve<'a> {
         }
     }
 
-    /// The method, or its settings; certified MPCGS where none is named.
+    /// The method, or its settings. Where none is named it is [`Method::for_sets`].
     #[must_use]
     pub fn method(mut self, method: impl Into<Method>) -> Self {
-        self.method = method.into();
+        self.method = Some(method.into());
         self
     }
 
@@ -225,7 +228,7 @@ impl<'a> Solve<'a> {
     /// that the method needs and the problem or a set lacks.
     pub fn start(&self) -> Result<Box<dyn Algorithm + 'a>> {
         let start = Start::new(self.problem, self.x_set, self.y_set);
-        self.method.start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
+        self.method_in_use().start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
     }
 
     /// Runs until a rule ends it.
@@ -249,7 +252,13 @@ impl<'a> Solve<'a> {
         let (rules, checkpoints) = (&self.rules, &self.checkpoints);
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
-        Ok(Solution { x: x.to_vec(), y: y.to_vec(), outcome })
+        Ok(Solution { x: x.to_vec(), y: y.to_vec(), method: solver.name(), outcome })
+    }
+
+    /// The method that was named, or the one that suits the sets.
+    #[must_use]
+    pub fn method_in_use(&self) -> Method {
+        self.method.clone().unwrap_or_else(|| Method::for_sets(self.x_set))
     }
 
     /// The clock that was given, or one that stands still if there is no time limit.
@@ -271,7 +280,7 @@ impl<'a> Solve<'a> {
         if let Some(identity) = self.problem.capabilities().identity {
             identity.fingerprint(&mut print);
         }
-        self.method.fingerprint(&mut print);
+        self.method_in_use().fingerprint(&mut print);
         print.note("set of x", self.x_set.describe());
         print.note("set of y", self.y_set.describe());
         print.note("start of x", described(self.x_start.as_deref()));

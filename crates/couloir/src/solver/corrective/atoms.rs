@@ -56,7 +56,7 @@ pub(in crate::solver) struct Atoms {
     /// The atom whose image second derivatives refer to.
     pub anchor: usize,
     /// What the last quadratic model left.
-    pub active: ActiveSet,
+    pub(super) active: ActiveSet,
     /// What the oracle answered last.
     answer: Option<Atom>,
     /// The most atoms that are kept.
@@ -64,6 +64,8 @@ pub(in crate::solver) struct Atoms {
     dense: Vec<f64>,
     slope: Vec<f64>,
     image_dim: usize,
+    /// The length of second derivatives.
+    bend_dim: usize,
 }
 
 impl Atoms {
@@ -85,7 +87,14 @@ impl Atoms {
             dense: vec![0.0; start.len()],
             slope: vec![0.0; start.len()],
             image_dim: image.len(),
+            bend_dim: image.len(),
         }
+    }
+
+    /// The same for second derivatives of another length.
+    pub fn with_bends_of(mut self, length: usize) -> Self {
+        self.bend_dim = length;
+        self
     }
 
     pub fn weights(&self) -> Vec<f64> {
@@ -303,7 +312,7 @@ impl RestrictedSet for Atoms {
         let fits = |entry: &Entry| {
             entry.atom.check("atom", dim).is_ok()
                 && entry.image.len() == self.image_dim
-                && (entry.bend.is_empty() || entry.bend.len() == self.image_dim)
+                && (entry.bend.is_empty() || entry.bend.len() == self.bend_dim)
                 && entry.weight >= 0.0
         };
         if archive.is_loading()

@@ -16,6 +16,8 @@ const MOST_STEPS: usize = 60;
 const MOST_TRIALS: usize = 40;
 /// The anchor of differences must have more weight than this.
 const ANCHOR: f64 = 1e-3;
+/// The share of the first slope that phi falls by along a line, where it does not fall all the way.
+const ENOUGH: f64 = 0.25;
 /// Second derivatives are taken again where a step leaves more than this share of the gap.
 const SLOW: f64 = 0.2;
 
@@ -44,6 +46,15 @@ impl At {
         dot(&self.gradient, &self.weights) - least
     }
 
+    /// All weight on the best atom.
+    fn best_vertex(&self) -> Vec<f64> {
+        let places = 0..self.weights.len();
+        let best = places.min_by(|i, j| self.gradient[*i].total_cmp(&self.gradient[*j]));
+        let mut weights = vec![0.0; self.weights.len()];
+        weights[best.unwrap_or(0)] = 1.0;
+        weights
+    }
+
     /// The weights with those of the worst atom in use moved to the best atom.
     fn exchange(&self) -> Vec<f64> {
         let by_slope = |i: &usize, j: &usize| self.gradient[*i].total_cmp(&self.gradient[*j]);
@@ -68,6 +79,12 @@ pub(super) fn minimise(atoms: &mut Atoms, phi: &mut dyn ImageFunction, wanted: f
     let mut at = At::look(atoms, phi, atoms.weights(), dim)?;
     let first = at.value;
     let mut was_last = true;
+    // a step to the best atom first: what the rate rests on (docs/theory.md, 12.1)
+    if at.gap() > wanted.max(at.rounding())
+        && let Some((next, is_last)) = search(atoms, phi, &at, &at.best_vertex(), dim)?
+    {
+        (at, was_last) = (next, is_last);
+    }
     for _ in 0..MOST_STEPS {
         let gap = at.gap();
         if gap <= wanted.max(at.rounding()) {
@@ -176,7 +193,7 @@ fn search(
         if has_fallen && (is_flat || step == 1.0) {
             return Ok(Some((trial, true)));
         }
-        if is_flat && trial.value <= from.value {
+        if is_flat && trial.value <= from.value + ENOUGH * step * down {
             return Ok(Some((trial, true)));
         }
         if has_fallen {
