@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-const SIDE: usize = 4;
+const SIDE: usize = 5;
 const DIM: usize = SIDE * SIDE;
 const SCENARIOS: usize = 6;
 
 fn number(i: usize, j: usize) -> f64 {
-    (((37 * i + 101 * j + 11 * i * j) % 97) as f64) / 97.0
+    ((127.1 * i as f64 + 311.7 * j as f64).sin() * 43_758.545_3).fract().abs()
 }
 
-/// All permutation matrices of side 4.
+/// All permutation matrices of side 5.
 fn permutations() -> Vec<Vec<f64>> {
     let mut found = Vec::new();
     for code in 0..SIDE.pow(SIDE as u32) {
@@ -29,7 +29,7 @@ fn permutations() -> Vec<Vec<f64>> {
             found.push(x);
         }
     }
-    assert_eq!(found.len(), 24);
+    assert_eq!(found.len(), 120);
     found
 }
 
@@ -42,7 +42,8 @@ fn hull(vertices: Vec<Vec<f64>>, calls: Arc<AtomicU64>) -> LoSet<'static> {
     let start = vertices[0].clone();
     LoSet::new(start.len(), 2.0 * start.len() as f64, start, move |g, x| {
         calls.fetch_add(1, Relaxed);
-        let best = vertices.iter().min_by(|a, b| dot(g, a).total_cmp(&dot(g, b))).expect("one");
+        let value = |x: &&Vec<f64>| dot(g, x);
+        let best = vertices.iter().min_by(|a, b| value(a).total_cmp(&value(b))).expect("one");
         x.copy_from_slice(best);
     })
     .expect("a set")
@@ -54,7 +55,9 @@ fn robust(mu: f64, vertices: Option<Vec<Vec<f64>>>) -> ClosureProblem<'static> {
     let cost = |i: usize| (0..DIM).map(move |j| number(i, j)).collect::<Vec<f64>>();
     let costs: Vec<Vec<f64>> = match &vertices {
         None => (0..SCENARIOS).map(cost).collect(),
-        Some(all) => (0..SCENARIOS).map(|i| all.iter().map(|v| dot(&cost(i), v)).collect()).collect(),
+        Some(all) => {
+            (0..SCENARIOS).map(|i| all.iter().map(|v| dot(&cost(i), v)).collect()).collect()
+        }
     };
     let dim = costs[0].len();
     let (c1, c2, c3, c4) = (costs.clone(), costs.clone(), costs.clone(), costs);
@@ -105,7 +108,7 @@ fn the_value_over_an_oracle_is_that_over_all_vertices() {
         let reference = Solve::new(&by_list, &weights, &y_set)
             .method(Method::apg())
             .gap(1e-5)
-            .iterations(200_000)
+            .iterations(20_000)
             .run()
             .expect("a run");
         let calls = Arc::new(AtomicU64::new(0));
@@ -119,7 +122,7 @@ fn the_value_over_an_oracle_is_that_over_all_vertices() {
         // every call is counted, and there are not many
         let ledger = solution.outcome.ledger;
         assert_eq!(ledger.method.lo_x + ledger.certificate.lo_x, calls.load(Relaxed));
-        assert!(calls.load(Relaxed) <= 30, "{mu}: {}", calls.load(Relaxed));
+        assert!(calls.load(Relaxed) <= 40, "{mu}: {}", calls.load(Relaxed));
     }
 }
 
@@ -129,7 +132,9 @@ fn game(rows: usize, columns: usize) -> ClosureProblem<'static> {
     ClosureProblem::new(
         rows,
         columns,
-        move |x, y| (0..rows).map(|i| x[i] * (0..columns).map(|j| b(i, j) * y[j]).sum::<f64>()).sum(),
+        move |x, y| {
+            (0..rows).map(|i| x[i] * (0..columns).map(|j| b(i, j) * y[j]).sum::<f64>()).sum()
+        },
         move |_, y, g| (0..rows).for_each(|i| g[i] = (0..columns).map(|j| b(i, j) * y[j]).sum()),
         move |x, _, g| (0..columns).for_each(|j| g[j] = (0..rows).map(|i| b(i, j) * x[i]).sum()),
     )
@@ -158,7 +163,7 @@ fn games_with_both_sides_by_oracle_end_at_a_saddle_point_over_all_vertices() {
     let gap = game_gap(&solution, &xs, &ys);
     assert!(gap <= solution.outcome.certificate.gap + 1e-12 && gap >= -1e-12, "{gap:e}");
     // no answer of an oracle is needed twice
-    assert!(solution.outcome.iterations <= 48, "{}", solution.outcome.iterations);
+    assert!(solution.outcome.iterations <= 239, "{}", solution.outcome.iterations);
 }
 
 #[test]
@@ -174,7 +179,7 @@ fn without_a_penalty_a_cheap_y_grows_between_calls_for_x() {
         .map(|i| (0..SCENARIOS).map(|j| if i == j { 1.0 } else { 0.0 }).collect())
         .collect();
     assert!(game_gap(&solution, &xs, &corners) <= 1e-9 + 1e-12);
-    assert!(calls.load(Relaxed) <= 24, "{}", calls.load(Relaxed));
+    assert!(calls.load(Relaxed) <= 120, "{}", calls.load(Relaxed));
 }
 
 #[test]
@@ -215,13 +220,17 @@ fn runs_go_on_with_the_same_bits() {
         let y_set = scenarios();
         let problem = robust(0.1, None);
         let set = hull(permutations(), Arc::default());
-        let solve =
-            Solve::new(&problem, &set, &y_set).method(settings().blocks(blocks)).gap(1e-8);
+        let solve = Solve::new(&problem, &set, &y_set).method(settings().blocks(blocks)).gap(1e-8);
         let whole = solve.run().expect("a run");
         let most = whole.outcome.iterations;
         assert!(most > 3);
         for stop in 1..most {
-            solve.clone().iterations(stop).checkpoints(Checkpoints::to(&file)).run().expect("a run");
+            solve
+                .clone()
+                .iterations(stop)
+                .checkpoints(Checkpoints::to(&file))
+                .run()
+                .expect("a run");
             let rest = solve.clone().checkpoints(Checkpoints::resume(&file)).run();
             assert_eq!(rest.expect("the rest"), whole, "{blocks:?}, from {stop}");
         }
@@ -347,7 +356,9 @@ fn an_oracle_whose_answer_is_worse_than_an_earlier_one_is_named() {
         let all = permutations();
         match call {
             0..3 => honest(g, x),
-            _ => x.copy_from_slice(all.iter().max_by(|a, b| dot(g, a).total_cmp(&dot(g, b))).expect("one")),
+            _ => x.copy_from_slice(
+                all.iter().max_by(|a, b| dot(g, a).total_cmp(&dot(g, b))).expect("one"),
+            ),
         }
     });
     let error = complaint(run).expect("an error").to_string();

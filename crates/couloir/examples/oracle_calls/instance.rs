@@ -20,7 +20,8 @@ impl Instance {
         let mut settings = HashMap::new();
         loop {
             let rest = &bytes[at..];
-            let end = rest.iter().position(|b| *b == b'\n').ok_or_else(|| invalid("no line `data`"))?;
+            let end =
+                rest.iter().position(|b| *b == b'\n').ok_or_else(|| invalid("no line `data`"))?;
             let line = std::str::from_utf8(&rest[..end]).map_err(|_| invalid("no text"))?;
             at += end + 1;
             if line == "data" {

@@ -20,7 +20,8 @@ const GAPS: [(&str, f64); 4] = [("0.1", 1e-1), ("0.01", 1e-2), ("0.0001", 1e-4),
 const SECONDS: (f64, f64) = (60.0, 3.0);
 
 fn report(name: &str, solve: &Solve<'_>) -> couloir::Result<Value> {
-    let mut reached: Vec<(&str, Value)> = GAPS.iter().map(|(name, _)| (*name, Value::Null)).collect();
+    let mut reached: Vec<(&str, Value)> =
+        GAPS.iter().map(|(name, _)| (*name, Value::Null)).collect();
     let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
         let (counts, other) = (point.ledger.method, point.ledger.certificate);
         // in games a call is one in each block
@@ -88,7 +89,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = arguments.next().ok_or("oracle_calls FILE [METHOD...]")?;
     let wanted: Vec<String> = arguments.collect();
     let instance = Instance::read(&path)?;
-    let shape: Vec<usize> = instance.words("shape").split(' ').filter_map(|w| w.parse().ok()).collect();
+    let shape: Vec<usize> =
+        instance.words("shape").split(' ').filter_map(|w| w.parse().ok()).collect();
     match (instance.words("kind"), &shape[..]) {
         ("rows", [rows, columns]) => {
             let problem = Rows {

@@ -1,10 +1,10 @@
 //! The problems of bench/peers/oracles/instances.py.
 
-use couloir::problem::{
-    BestResponse, BlockConstants, Capabilities, Curvature, KnownConstants, LinearOperator, PreparedImage,
-    SaddleProblem,
-};
 use couloir::linalg::dot;
+use couloir::problem::{
+    BestResponse, BlockConstants, Capabilities, Curvature, KnownConstants, LinearOperator,
+    PreparedImage, SaddleProblem,
+};
 
 /// A matrix row by row, with its transpose.
 pub struct Matrix {
@@ -26,11 +26,15 @@ impl Matrix {
     }
 
     fn times(&self, x: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(self.entries.chunks_exact(self.columns)).for_each(|(o, row)| *o = dot(row, x));
+        out.iter_mut()
+            .zip(self.entries.chunks_exact(self.columns))
+            .for_each(|(o, row)| *o = dot(row, x));
     }
 
     fn transposed_times(&self, s: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(self.transposed.chunks_exact(self.rows)).for_each(|(o, c)| *o = dot(c, s));
+        out.iter_mut()
+            .zip(self.transposed.chunks_exact(self.rows))
+            .for_each(|(o, c)| *o = dot(c, s));
     }
 }
 
@@ -63,7 +67,9 @@ impl SaddleProblem for Rows {
 
     fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
         let even = self.even();
-        let of = |(i, y): (usize, &f64)| y * self.loss(i, at.image[i]) - 0.5 * self.mu * (y - even).powi(2);
+        let of = |(i, y): (usize, &f64)| {
+            y * self.loss(i, at.image[i]) - 0.5 * self.mu * (y - even).powi(2)
+        };
         y.iter().enumerate().map(of).sum()
     }
 
@@ -127,7 +133,8 @@ impl Curvature for Rows {
     fn curvature(&self, at: PreparedImage<'_>, y: &[f64], direction: &[f64], out: &mut [f64]) {
         let slope = |i: usize| if self.squared { at.image[i] - self.target[i] } else { 1.0 };
         let on_face = || (0..y.len()).filter(|i| y[*i] > 0.0);
-        let mean = on_face().map(|i| slope(i) * direction[i]).sum::<f64>() / on_face().count() as f64;
+        let mean =
+            on_face().map(|i| slope(i) * direction[i]).sum::<f64>() / on_face().count() as f64;
         out.fill(0.0);
         for i in on_face() {
             let own = if self.squared { y[i] * direction[i] } else { 0.0 };

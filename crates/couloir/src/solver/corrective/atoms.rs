@@ -1,8 +1,8 @@
 //! Points as convex combinations of atoms, with the images of the atoms.
 
 use super::newton;
-use super::simplex_qp::ActiveSet;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
+use super::simplex_qp::ActiveSet;
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
 use crate::linalg::{axpy, dot};
@@ -233,9 +233,8 @@ impl RestrictedSet for Atoms {
             Block::X => oracles.x_set,
             Block::Y => oracles.y_set,
         };
-        let wrong = |why: String| {
-            Err(Error::Numerical { what: "the set's linear minimisation", why })
-        };
+        let wrong =
+            |why: String| Err(Error::Numerical { what: "the set's linear minimisation", why });
         let (violation, allowed) = (set.violation(&self.dense), OUTSIDE * set.diameter());
         if !(violation <= allowed) {
             return wrong(format!(

@@ -126,8 +126,7 @@ impl<'a> BothBlocks<'a> {
         oracles.watch().check()?;
         room.image.copy_from_slice(image);
         oracles.prepare(room);
-        let mut gradient =
-            Gradient { in_image: vec![0.0; image.len()], in_y: vec![0.0; y.len()] };
+        let mut gradient = Gradient { in_image: vec![0.0; image.len()], in_y: vec![0.0; y.len()] };
         oracles.grad_image(room, y, &mut gradient.in_image)?;
         oracles.grad_y(room, y, &mut gradient.in_y)?;
         Ok(gradient)
@@ -243,8 +242,11 @@ impl<'a> BothBlocks<'a> {
             let is_local = self.is_curved;
             let qp = self.model(is_local)?;
             let (w, v) = qp.solve(0.1 * wanted, self.oracles.watch())?;
+            let (in_w, in_v) = qp.slopes(&w, &v);
+            let predicted = fw_gap(&in_w, &w) + fw_gap(&in_v, &v);
             let mut next = self.look(w, v)?;
-            if next.gap > 0.5 * gap && next.gap > wanted {
+            // where the model says the same, it is not f that bends
+            if next.gap > 2.0 * predicted + wanted && next.gap > 0.5 * gap {
                 if !is_local {
                     self.is_curved = true;
                     if next.gap < gap {

@@ -9,13 +9,25 @@ const LEAST_PIVOT: f64 = 1e-12;
 
 /// `Q = L L'` for a positive semidefinite matrix `Q` to which rows are appended and from which rows are removed. Pivots that
 /// rounding hides are raised, as if the matrix had a little more on its diagonal there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Cholesky {
     /// The rows of `L`.
     rows: Vec<Vec<f64>>,
+    least_pivot: f64,
+}
+
+impl Default for Cholesky {
+    fn default() -> Self {
+        Cholesky::with_least_pivot(LEAST_PIVOT)
+    }
 }
 
 impl Cholesky {
+    /// An empty factor with another share below which pivots are rounding.
+    pub fn with_least_pivot(least_pivot: f64) -> Self {
+        Cholesky { rows: Vec::new(), least_pivot }
+    }
+
     /// Appends a row of `Q`: its entries with the rows before it, then the diagonal.
     pub fn append(&mut self, mut row: Vec<f64>) {
         for (j, l) in self.rows.iter().enumerate() {
@@ -24,7 +36,7 @@ impl Cholesky {
         }
         if let Some((diagonal, known)) = row.split_last_mut() {
             let pivot = *diagonal - dot(known, known);
-            *diagonal = pivot.max(LEAST_PIVOT * diagonal.abs()).max(f64::MIN_POSITIVE).sqrt();
+            *diagonal = pivot.max(self.least_pivot * diagonal.abs()).max(f64::MIN_POSITIVE).sqrt();
         }
         self.rows.push(row);
     }

@@ -8,8 +8,8 @@ mod newton;
 mod one_block;
 mod phi;
 mod restricted;
-mod settings;
 mod saddle_qp;
+mod settings;
 mod simplex_qp;
 
 pub use both_blocks::BothBlocks;

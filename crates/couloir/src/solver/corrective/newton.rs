@@ -32,7 +32,12 @@ struct At {
 }
 
 impl At {
-    fn look(atoms: &Atoms, phi: &mut dyn ImageFunction, weights: Vec<f64>, dim: usize) -> Result<Self> {
+    fn look(
+        atoms: &Atoms,
+        phi: &mut dyn ImageFunction,
+        weights: Vec<f64>,
+        dim: usize,
+    ) -> Result<Self> {
         let (mut image, mut slope, mut gradient) = (vec![0.0; dim], vec![0.0; dim], Vec::new());
         atoms.image_of(&weights, &mut image);
         let value = phi.look(&image, &mut slope)?;
@@ -74,7 +79,11 @@ impl At {
 }
 
 /// Minimises from the present weights, which are replaced; phi was looked at last at the weights that remain.
-pub(super) fn minimise(atoms: &mut Atoms, phi: &mut dyn ImageFunction, wanted: f64) -> Result<Restricted> {
+pub(super) fn minimise(
+    atoms: &mut Atoms,
+    phi: &mut dyn ImageFunction,
+    wanted: f64,
+) -> Result<Restricted> {
     let dim = atoms.entries[0].image.len();
     let mut at = At::look(atoms, phi, atoms.weights(), dim)?;
     let first = at.value;

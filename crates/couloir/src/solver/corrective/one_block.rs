@@ -79,7 +79,14 @@ impl Best {
     }
 
     /// Takes in bounds: `upper` of `max f(x, .)` at the point of the atoms, `lower` of `min f(., y)`.
-    pub fn take(&mut self, upper: f64, lower: f64, set: &impl RestrictedSet, image: &[f64], y: &[f64]) {
+    pub fn take(
+        &mut self,
+        upper: f64,
+        lower: f64,
+        set: &impl RestrictedSet,
+        image: &[f64],
+        y: &[f64],
+    ) {
         if upper < self.upper {
             self.upper = upper;
             set.write(&mut self.x);

@@ -36,8 +36,7 @@ impl ImageFunction for Phi<'_, '_> {
         self.point.image.copy_from_slice(image);
         self.oracles.prepare(self.point);
         let y = &mut self.response.y;
-        self.response.gap =
-            self.solver.respond(self.oracles, self.point, self.accuracy, y)?.gap;
+        self.response.gap = self.solver.respond(self.oracles, self.point, self.accuracy, y)?.gap;
         self.oracles.grad_image(self.point, y, slope)?;
         self.oracles.value(self.point, y)
     }

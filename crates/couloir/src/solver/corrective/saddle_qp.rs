@@ -26,6 +26,9 @@ const SHORT: f64 = 0.995;
 /// Weights below this share of an even weight are rounding.
 const ZERO: f64 = 1e-12;
 
+/// Pivots differ by many orders of magnitude near the solution, and small ones count.
+const LEAST_PIVOT: f64 = 1e-20;
+
 /// Row-major matrices of the problem.
 #[derive(Debug)]
 pub(super) struct SaddleQp {
@@ -57,7 +60,7 @@ impl Factor {
         if form.is_empty() {
             return Factor::Diagonal(diagonal);
         }
-        let mut factor = Cholesky::default();
+        let mut factor = Cholesky::with_least_pivot(LEAST_PIVOT);
         for (i, (row, d)) in form.chunks_exact(diagonal.len()).zip(&diagonal).enumerate() {
             let mut row = row[..=i].to_vec();
             row[i] += d;
@@ -213,7 +216,7 @@ impl<'q> System<'q> {
         // the rows of G P^-1
         let mut solved = qp.coupling.clone();
         solved.chunks_exact_mut(l).for_each(|row| p.solve(row));
-        let mut n = Cholesky::default();
+        let mut n = Cholesky::with_least_pivot(LEAST_PIVOT);
         for (i, diagonal) in ratio(x).into_iter().enumerate() {
             let row = &solved[i * l..(i + 1) * l];
             let mut row: Vec<f64> =
@@ -257,8 +260,7 @@ impl<'q> System<'q> {
         add_product(&self.qp.coupling, &self.level_v, &mut g);
         let (missing_w, missing_v) = (1.0 - sum(&x.weights), 1.0 - sum(&y.weights));
         let (m11, m12) = (sum(&self.level_w), -sum(&self.shifted_w));
-        let (m21, m22) =
-            (dot(&g, &self.level_w), sum(&self.level_v) - dot(&g, &self.shifted_w));
+        let (m21, m22) = (dot(&g, &self.level_w), sum(&self.level_v) - dot(&g, &self.shifted_w));
         let (r1, r2) = (missing_w - sum(&dw), missing_v - sum(&q) - dot(&g, &dw));
         let det = m11 * m22 - m12 * m21;
         let (lambda, nu) = ((r1 * m22 - m12 * r2) / det, (m11 * r2 - m21 * r1) / det);
@@ -285,7 +287,8 @@ mod tests {
 
     fn gap(qp: &SaddleQp, w: &[f64], v: &[f64]) -> f64 {
         let (in_w, in_v) = qp.slopes(w, v);
-        let part = |g: &[f64], z: &[f64]| dot(g, z) - g.iter().copied().fold(f64::INFINITY, f64::min);
+        let part =
+            |g: &[f64], z: &[f64]| dot(g, z) - g.iter().copied().fold(f64::INFINITY, f64::min);
         part(&in_w, w) + part(&in_v, v)
     }
 
@@ -328,7 +331,10 @@ mod tests {
         let qp = SaddleQp { a_form: Vec::new(), coupling, c_form: Vec::new(), a, b };
         let (w, v) = qp.solve(1e-12, &Watch::default()).expect("no limits");
         for z in [w, v] {
-            assert!((z[0] + z[1] - 1.0 / 3.0).abs() < 1e-10 && (z[2] - 1.0 / 3.0).abs() < 1e-10, "{z:?}");
+            assert!(
+                (z[0] + z[1] - 1.0 / 3.0).abs() < 1e-10 && (z[2] - 1.0 / 3.0).abs() < 1e-10,
+                "{z:?}"
+            );
         }
     }
 }

@@ -74,7 +74,12 @@ impl ActiveSet {
     /// Saves or loads it, for a form with so many vertices.
     pub fn state(&mut self, archive: &mut Archive<'_>, vertices: usize) -> Result<()> {
         let mut places: Vec<u64> = self.places.iter().map(|j| *j as u64).collect();
-        archive.list("places", &mut places, || 0, |archive, place| archive.count("place", place))?;
+        archive.list(
+            "places",
+            &mut places,
+            || 0,
+            |archive, place| archive.count("place", place),
+        )?;
         self.places = places.into_iter().map(|j| j as usize).collect();
         archive.nested("factor", |archive| self.factor.state(archive))?;
         archive.magnitude("shift", &mut self.shift)?;
