@@ -242,8 +242,7 @@ impl<'a> BothBlocks<'a> {
             let is_local = self.is_curved;
             let qp = self.model(is_local)?;
             let (w, v) = qp.solve(0.1 * wanted, self.oracles.watch())?;
-            let (in_w, in_v) = qp.slopes(&w, &v);
-            let predicted = fw_gap(&in_w, &w) + fw_gap(&in_v, &v);
+            let predicted = qp.gap(&w, &v);
             let mut next = self.look(w, v)?;
             // where the model says the same, it is not f that bends
             if next.gap > 2.0 * predicted + wanted && next.gap > 0.5 * gap {
