@@ -128,12 +128,9 @@ impl Side {
         Side { weights, slacks }
     }
 
-    /// The vertices whose weight is larger than their slack, both relative to the largest.
-    fn used(&self) -> Vec<usize> {
-        let largest = |z: &[f64]| z.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let (w, s) = (largest(&self.weights), largest(&self.slacks));
-        let is_used = |i: &usize| self.weights[*i] * s > self.slacks[*i] * w;
-        (0..self.weights.len()).filter(is_used).collect()
+    /// The vertices whose weight is larger than their slack in units of the problem.
+    fn used(&self, unit: f64) -> Vec<usize> {
+        (0..self.weights.len()).filter(|i| self.weights[*i] * unit > self.slacks[*i]).collect()
     }
 
     /// The weights, without those that are rounding.
@@ -198,7 +195,8 @@ impl SaddleQp {
         }
         let (gap, at_x, at_y) = best;
         let (x, y) = if x.gap() + y.gap() < gap { (x, y) } else { (at_x, at_y) };
-        let used = [x.used(), y.used()];
+        let unit = self.coupling.iter().fold(f64::MIN_POSITIVE, |m, g| m.max(g.abs()));
+        let used = [x.used(unit), y.used(unit)];
         let (w, v) = (x.finished(), y.finished());
         let left = self.gap(&w, &v);
         if left > accuracy {
@@ -261,10 +259,10 @@ impl SaddleQp {
         let mut normal = Cholesky::with_least_pivot(LEAST_PIVOT);
         for (i, column) in columns.iter().enumerate() {
             let mut row: Vec<f64> = columns[..=i].iter().map(|other| dot(column, other)).collect();
-            row[i] += 1e-13 * largest;
+            row[i] += 1e-12 * largest;
             normal.append(row);
         }
-        for _ in 0..8 {
+        for _ in 0..12 {
             let mut residual = right.clone();
             z.iter().zip(&columns).for_each(|(z, column)| axpy(-z, column, &mut residual));
             let mut step: Vec<f64> = columns.iter().map(|column| dot(column, &residual)).collect();
