@@ -19,7 +19,7 @@ from pathlib import Path
 from common import PEERS, ROOT, example_path, show
 
 FOLDER = PEERS / "oracles"
-SOURCE = ROOT / "crates" / "couloir" / "examples" / "oracle_calls.rs"
+SOURCE = ROOT / "crates" / "couloir" / "examples" / "oracle_calls" / "main.rs"
 OURS = "corrective"
 LIMIT = 60  # seconds that a peer may take for an instance
 
@@ -38,7 +38,7 @@ def lines_of(command):
 def build():
     """Our program, if it is there."""
     if not SOURCE.is_file():
-        print(f"!! SKIPPED: no {SOURCE.name}, so the peers run alone", flush=True)
+        print(f"!! SKIPPED: no {SOURCE.parent.name}, so the peers run alone", flush=True)
         return False
     cargo = ["cargo", "build", "--release", "--locked", "-p", "couloir", "--example", "oracle_calls"]
     subprocess.run(cargo, cwd=ROOT, check=True)

@@ -32,6 +32,10 @@ class Solution:
     n_iter: int
     certificate: dict[str, Any]
     trace: dict[str, NDArray[Any]]
+    #: the name of the method that ran
+    method: str
+    #: linear minimisations over X and over Y, those for the certificate included
+    oracle_calls: tuple[int, int]
     #: What went wrong, where the status is "numerical trouble" or "contradiction".
     trouble: str | None = None
 
@@ -65,7 +69,7 @@ def solve(
     problem: SaddleProblem | ImagedProblem,
     X: LinearSet,
     Y: LinearSet,
-    method: str = "certified",
+    method: str | None = None,
     tol: float | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
     *,
@@ -81,6 +85,10 @@ def solve(
     whole_trace: bool = False,
 ) -> Solution:
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
+
+    Where no ``method`` is named it is ``"certified"`` if X is a set of the package, and ``"corrective"`` if X is known by
+    its ``lmo`` alone: by structure, not by a measurement. ``solution.method`` says which. An ``lmo`` returns a point of
+    its set, or ``(indices, values)`` of the entries that are not zero (of the flat point).
 
     It ends when the certified gap is at most ``tol``, or ``relative_tol`` times the gap at the start (1e-6 where
     neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and
@@ -118,7 +126,7 @@ def solve(
         "max_iter": max_iter,
         "whole_trace": whole_trace,
     }
-    asked = functions(problem, x_shape, y_shape, method)
+    asked = functions(problem, x_shape, y_shape, method or "")
     checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
     answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
     record = answer["record"]
@@ -130,6 +138,8 @@ def solve(
         n_iter=record["iterations"],
         certificate=certificate(record),
         trace=answer["trace"],
+        method=answer["method"],
+        oracle_calls=answer["oracle_calls"],
         trouble=record.get("trouble"),
     )
     if answer["exception"] is not None:
@@ -194,13 +204,28 @@ def _side(
     shape: tuple[int, ...] = (said,) if isinstance(said, int) else tuple(said)
 
     def lmo(g: Floats) -> Floats:
-        return flat(f"{name}.lmo", given.lmo(g.reshape(shape)), shape)
+        return _point(f"{name}.lmo", given.lmo(g.reshape(shape)), shape)
 
     own_start = getattr(given, "start", point)
     if own_start is None:
         own_start = given.lmo(np.zeros(shape))
-    described = (lmo, float(given.diameter), flat(f"{name}.start", own_start, shape))
+    described = (lmo, float(given.diameter), _point(f"{name}.start", own_start, shape))
     return shape, described, _flat_or_none(start_name, point, shape)
+
+
+def _point(name: str, answer: Any, shape: tuple[int, ...]) -> Floats:
+    """A point, flat, that may have come as indices and values of the entries that are not zero."""
+    if not isinstance(answer, tuple):
+        return flat(name, answer, shape)
+    indices, values = (np.asarray(part) for part in answer)
+    dim = int(np.prod(shape))
+    if indices.ndim != 1 or indices.shape != values.shape or not np.issubdtype(indices.dtype, np.integer):
+        raise ValueError(f"{name} returned a tuple that is not (indices, values) of one length")
+    if len(indices) and not (0 <= indices.min() and indices.max() < dim):
+        raise ValueError(f"{name} returned indices outside of 0 to {dim - 1}")
+    point = np.zeros(dim)
+    np.add.at(point, indices, values)
+    return point
 
 
 def _flat_or_none(name: str, array: Floats | None, shape: tuple[int, ...]) -> Floats | None:

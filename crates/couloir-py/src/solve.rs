@@ -1,5 +1,6 @@
 //! Solving saddle problems whose functions are Python's.
 
+use couloir::domain::Domain;
 use couloir::problem::check_gradient as check;
 use couloir::run::{
     Algorithm, Flow, Observer, RunRecord, Status, StopRules, Trace, TracePoint, WallClock,
@@ -21,7 +22,7 @@ use crate::sets::Described;
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Rules {
-    method: String,
+    method: Option<String>,
     seed: u64,
     tol: Option<f64>,
     relative_tol: Option<f64>,
@@ -31,8 +32,12 @@ pub struct Rules {
 }
 
 impl Rules {
-    fn method(&self) -> PyResult<Method> {
-        let method: Method = self.method.parse().map_err(to_python)?;
+    /// The method that was named, or the one that suits the set of x.
+    fn method(&self, x_set: &dyn Domain) -> PyResult<Method> {
+        let method = match &self.method {
+            Some(name) => name.parse().map_err(to_python)?,
+            None => Method::for_sets(x_set),
+        };
         Ok(method.with_seed(self.seed))
     }
 
@@ -101,10 +106,11 @@ pub fn solve<'py>(
     checkpoints: Option<CheckpointOptions>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let callbacks = Callbacks::default();
-    let method = rules.method()?;
+    let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
+    let method = rules.method(&*x_set)?;
+    let name = method.name();
     let stop = rules.stop(&method, functions.samples());
     let problem = functions.problem(&callbacks)?;
-    let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
     let records = stop.trace_records;
     let mut run =
         Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop).clock(WallClock::start());
@@ -129,6 +135,10 @@ pub fn solve<'py>(
     let solution = py.detach(|| run.run_with(&mut kept));
     let answer = PyDict::new(py);
     answer.set_item("checkpoint_error", &kept.checkpoint_error)?;
+    answer.set_item("method", name)?;
+    let calls = kept.trace.records().last().map(|last| last.ledger);
+    let calls = calls.map(|ledger| ledger.method + ledger.certificate).unwrap_or_default();
+    answer.set_item("oracle_calls", (calls.lo_x, calls.lo_y))?;
     match (callbacks.take(), solution) {
         (Some(error), _) => {
             let last = kept.trace.records().last();
@@ -147,6 +157,8 @@ pub fn solve<'py>(
         (None, Err(error)) => return Err(to_python(error)),
         (None, Ok(solution)) => {
             let outcome = solution.outcome;
+            let calls = outcome.ledger.method + outcome.ledger.certificate;
+            answer.set_item("oracle_calls", (calls.lo_x, calls.lo_y))?;
             answer.set_item("x", PyArray1::from_vec(py, solution.x))?;
             answer.set_item("y", PyArray1::from_vec(py, solution.y))?;
             answer.set_item("record", records::dict(py, &RunRecord::new(&outcome, 1.0))?)?;

@@ -27,8 +27,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Every method with the iterations that it runs for.
-const METHODS: [(&str, u64); 10] = [
+const METHODS: [(&str, u64); 11] = [
     ("certified", 80),
+    ("corrective", 12),
     ("mpcgs", 3),
     ("mpscgs", 1),
     ("batched", 40),

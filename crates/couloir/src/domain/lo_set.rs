@@ -1,12 +1,19 @@
 //! A set known only by the user's own linear minimisation.
 
-use super::{Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
+use super::{Atom, Cndg, Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, cndg};
 use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::{distance_squared, dot, norm};
 use crate::watch::Watch;
 
 type LoClosure<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
+type AtomClosure<'a> = Box<dyn Fn(&[f64]) -> Atom + Send + Sync + 'a>;
 type ViolationClosure<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;
+
+/// In which form the closure returns the minimiser.
+enum Minimiser<'a> {
+    Point(LoClosure<'a>),
+    Atom(AtomClosure<'a>),
+}
 
 /// A set made from a closure that minimises a linear function over it.
 ///
@@ -27,7 +34,7 @@ type ViolationClosure<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;
 pub struct LoSet<'a> {
     diameter: f64,
     start: Vec<f64>,
-    lo: LoClosure<'a>,
+    lo: Minimiser<'a>,
     violation: Option<ViolationClosure<'a>>,
 }
 
@@ -45,13 +52,43 @@ impl<'a> LoSet<'a> {
         start: Vec<f64>,
         lo: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'a,
     ) -> Result<Self> {
+        LoSet::of(dim, diameter, start, Minimiser::Point(Box::new(lo)))
+    }
+
+    /// The same where the minimiser comes in a form of its own: by its few entries that are not zero, or as a matrix of rank one.
+    ///
+    /// ```
+    /// use couloir::domain::{Atom, Domain, LoSet};
+    /// // the probability simplex in R^3, by hand
+    /// let set = LoSet::by_atoms(3, 2f64.sqrt(), vec![1.0, 0.0, 0.0], |g| {
+    ///     let best = (0..3).min_by(|&i, &j| g[i].total_cmp(&g[j])).unwrap_or(0);
+    ///     Atom::sparse(vec![best], vec![1.0])
+    /// })?;
+    /// let mut p = [0.0; 3];
+    /// assert_eq!(set.oracle().lmo(&[0.5, -1.0, 2.0], &mut p)?.value, -1.0);
+    /// assert_eq!(p, [0.0, 1.0, 0.0]);
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](LoSet::new).
+    pub fn by_atoms(
+        dim: usize,
+        diameter: f64,
+        start: Vec<f64>,
+        lo: impl Fn(&[f64]) -> Atom + Send + Sync + 'a,
+    ) -> Result<Self> {
+        LoSet::of(dim, diameter, start, Minimiser::Atom(Box::new(lo)))
+    }
+
+    fn of(dim: usize, diameter: f64, start: Vec<f64>, lo: Minimiser<'a>) -> Result<Self> {
         if dim == 0 {
             return Err(Error::EmptySet { why: "a set of dimension 0".to_owned() });
         }
         check_positive("diameter", diameter)?;
         crate::error::check_len("start point of the set", dim, start.len())?;
         check_finite("start point of the set", &start)?;
-        Ok(LoSet { diameter, start, lo: Box::new(lo), violation: None })
+        Ok(LoSet { diameter, start, lo, violation: None })
     }
 
     /// Adds a test of membership: how far a point is outside, 0 inside. Without one only points
@@ -101,6 +138,8 @@ impl Domain for LoSet<'_> {
     }
 }
 
+const ANSWER: &str = "point returned by the set's linear minimisation";
+
 struct LoSetOracle<'a> {
     set: &'a LoSet<'a>,
     scratch: Option<Cndg>,
@@ -132,8 +171,17 @@ impl LoSetOracle<'_> {
 
 impl Oracle for LoSetOracle<'_> {
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
-        (self.set.lo)(g, p);
-        check_finite("point returned by the set's linear minimisation", p)?;
+        match &self.set.lo {
+            Minimiser::Point(lo) => {
+                lo(g, p);
+                check_finite(ANSWER, p)?;
+            }
+            Minimiser::Atom(lo) => {
+                let atom = lo(g);
+                atom.check(ANSWER, p.len())?;
+                atom.write(p);
+            }
+        }
         let apart = distance_squared(p, &self.set.start).sqrt();
         if apart > self.set.diameter * (1.0 + 1e-9) {
             return Err(Error::Setting {

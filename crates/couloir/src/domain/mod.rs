@@ -188,6 +188,16 @@ pub trait Oracle: Send {
         Confidence::AsGiven
     }
 
+    /// A minimiser of `<g, .>` in the form that suits it, with its minimum. `scratch` has the set's dimension. By
+    /// [`lmo`](Oracle::lmo), unless the set has its vertices in another form.
+    ///
+    /// # Errors
+    /// As [`lmo`](Oracle::lmo).
+    fn atom(&mut self, g: &[f64], scratch: &mut [f64]) -> Result<(Atom, LinearMin)> {
+        let minimum = self.lmo(g, scratch)?;
+        Ok((Atom::from_point(scratch), minimum))
+    }
+
     /// The minimum of `<g, .>` over the set without the minimiser, for less than [`lmo`](Oracle::lmo) where the set
     /// can. `scratch` is for what it takes, and grows as needed.
     ///

@@ -233,4 +233,24 @@ impl<'a> Oracles<'a> {
         }
         Ok(gap.max(0.0))
     }
+
+    /// Writes second derivatives of `max over y of f(., y)` along a direction of the image, where the problem knows them; whether it
+    /// does. `y` is the best response at the point.
+    pub(crate) fn curvature(
+        &mut self,
+        at: &PointX,
+        y: &[f64],
+        direction: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        self.watch().check()?;
+        let known = self.ask(|problem| {
+            let known = problem.capabilities().curvature;
+            known.map(|known| known.curvature(at.prepared(), y, direction, out)).is_some()
+        });
+        if known {
+            check_finite("curvature in the image of x", out)?;
+        }
+        Ok(known)
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Account, OracleCounts, Oracles};
 use crate::domain::{
-    ByGram, Confidence, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle, Products,
+    Atom, ByGram, Confidence, Factor, LinearMin, MixGoal, MixTask, Mixture, Oracle, Products,
     SlideReport, SlideTask,
 };
 use crate::error::{Block, Result};
@@ -19,6 +19,19 @@ impl<'a> Oracles<'a> {
         self.count_lo(block, 1, answer.products);
         self.rest_on(answer.confidence);
         Ok(answer)
+    }
+
+    /// A minimiser of `<g, .>` over the set of this block in the form that suits it.
+    pub(crate) fn lmo_atom(
+        &mut self,
+        block: Block,
+        g: &[f64],
+        scratch: &mut [f64],
+    ) -> Result<(Atom, LinearMin)> {
+        self.watches[block as usize].spend(1)?;
+        let (atom, answer) = self.oracle(block).atom(g, scratch)?;
+        self.count_lo(block, 1, answer.products);
+        Ok((atom, answer))
     }
 
     /// The least value of `<g, .>` over X.

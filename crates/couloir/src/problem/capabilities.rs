@@ -1,7 +1,7 @@
 //! What a problem can do beyond the necessary.
 
 use super::{
-    BatchRestriction, BestResponse, ColumnWise, ExactDifferences, Identity, ImageSpace,
+    BatchRestriction, BestResponse, ColumnWise, Curvature, ExactDifferences, Identity, ImageSpace,
     KnownConstants, KnownRounding, LinearOperator, Preparation, Sampled, SampledConstants,
 };
 use std::fmt;
@@ -55,6 +55,8 @@ pub struct Capabilities<'a> {
     pub preparation: Option<&'a dyn Preparation>,
     /// The maximiser in `y` is known. Without: solvers search for it.
     pub best_response: Option<&'a dyn BestResponse>,
+    /// Second derivatives of `max over y of f(., y)`. Without: differences of gradients.
+    pub curvature: Option<&'a dyn Curvature>,
     /// Differences of values without cancellation. Without: values are subtracted.
     pub differences: Option<&'a dyn ExactDifferences>,
     /// Smoothness and strong concavity are known. Without: what needs them is refused.
@@ -79,6 +81,7 @@ impl<'a> Capabilities<'a> {
         image_space: None,
         preparation: None,
         best_response: None,
+        curvature: None,
         differences: None,
         constants: None,
         rounding: None,
@@ -133,6 +136,13 @@ impl<'a> Capabilities<'a> {
     #[must_use]
     pub fn with_best_response(mut self, best_response: &'a dyn BestResponse) -> Self {
         self.best_response = Some(best_response);
+        self
+    }
+
+    /// These capabilities and second derivatives.
+    #[must_use]
+    pub fn with_curvature(mut self, curvature: &'a dyn Curvature) -> Self {
+        self.curvature = Some(curvature);
         self
     }
 
@@ -196,6 +206,7 @@ impl fmt::Debug for Capabilities<'_> {
             image_space,
             preparation,
             best_response,
+            curvature,
             differences,
             constants,
             rounding,
@@ -210,6 +221,7 @@ impl fmt::Debug for Capabilities<'_> {
             ("image_space", image_space.is_some()),
             ("preparation", preparation.is_some()),
             ("best_response", best_response.is_some()),
+            ("curvature", curvature.is_some()),
             ("differences", differences.is_some()),
             ("constants", constants.is_some()),
             ("rounding", rounding.is_some()),

@@ -1,6 +1,7 @@
 //! What a method is: its description, its settings, and how it starts. The table of all methods is in the parent module.
 
 use super::{Inner, Need, Start, TABLE};
+use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::run::Algorithm;
 use crate::state::Fingerprint;
@@ -227,10 +228,26 @@ impl Method {
     /// ```
     /// use couloir::Method;
     /// let names: Vec<&str> = Method::all().map(|method| method.name()).collect();
-    /// assert_eq!(names[..4], ["certified", "mpcgs", "mpscgs", "batched"]);
+    /// assert_eq!(names[..4], ["certified", "corrective", "mpcgs", "mpscgs"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Method> {
         TABLE.iter().map(|new| new())
+    }
+
+    /// The method that suits a set of `x`, by what the set can do and nothing else: `certified` where it has a prox, `corrective`
+    /// where it is known by its linear minimisation alone.
+    ///
+    /// ```
+    /// use couloir::Method;
+    /// use couloir::domain::{LoSet, Simplex};
+    /// let interval = LoSet::new(1, 1.0, vec![0.0], |g, p| p[0] = if g[0] < 0.0 { 1.0 } else { 0.0 })?;
+    /// assert_eq!(Method::for_sets(&interval).name(), "corrective");
+    /// assert_eq!(Method::for_sets(&Simplex::new(3)?).name(), "certified");
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_sets(x_set: &dyn Domain) -> Self {
+        if x_set.oracle().has_prox() { Method::certified() } else { Method::corrective() }
     }
 
     /// Name, summary, needs.

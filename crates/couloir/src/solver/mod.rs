@@ -4,6 +4,7 @@
 //! in the table below, from which everything else takes names and choices: [`Method`], the command, Python, docs/methods.md.
 
 mod batched;
+mod corrective;
 mod history;
 mod incumbent;
 mod inner;
@@ -35,6 +36,7 @@ pub use baseline::spfw::{Geometry, Spfw, SpfwRate, SpfwSettings, SpfwStep};
 pub use baseline::sppfw::SpPfwSettings;
 pub use baseline::svre::{Epoch, Svre, SvreSettings};
 pub use batched::BatchedSettings;
+pub use corrective::{AtomBlocks, CorrectiveSettings};
 pub use incumbent::Incumbent;
 pub use inner::Inner;
 pub use method::{About, Footprint, Method, MethodSettings};
@@ -67,6 +69,7 @@ macro_rules! methods {
 
 methods! {
     certified: CertifiedSettings,
+    corrective: CorrectiveSettings,
     mpcgs: MpcgsSettings,
     mpscgs: MpscgsSettings,
     batched: BatchedSettings,

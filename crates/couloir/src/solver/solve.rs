@@ -37,7 +37,8 @@ pub struct Solve<'a> {
     problem: &'a dyn SaddleProblem,
     x_set: &'a dyn Domain,
     y_set: &'a dyn Domain,
-    pub(super) method: Method,
+    /// None where it is chosen by the structure of the sets.
+    method: Option<Method>,
     pub(super) rules: StopRules,
     x_start: Option<Vec<f64>>,
     y_start: Option<Vec<f64>>,
@@ -53,6 +54,8 @@ pub struct Solution {
     pub x: Vec<f64>,
     /// The point `y` of the best certified pair.
     pub y: Vec<f64>,
+    /// The name of the method that ran.
+    pub method: &'static str,
     /// Status, certificate, trace, ledger.
     pub outcome: Outcome,
 }
@@ -69,7 +72,7 @@ impl<'a> Solve<'a> {
             problem,
             x_set,
             y_set,
-            method: Method::default(),
+            method: None,
             rules: StopRules::default(),
             x_start: None,
             y_start: None,
@@ -78,10 +81,10 @@ impl<'a> Solve<'a> {
         }
     }
 
-    /// The method, or its settings; certified MPCGS where none is named.
+    /// The method, or its settings. Where none is named it is [`Method::for_sets`].
     #[must_use]
     pub fn method(mut self, method: impl Into<Method>) -> Self {
-        self.method = method.into();
+        self.method = Some(method.into());
         self
     }
 
@@ -227,7 +230,7 @@ impl<'a> Solve<'a> {
     /// that the method needs and the problem or a set lacks.
     pub fn start(&self) -> Result<Box<dyn Algorithm + 'a>> {
         let start = Start::new(self.problem, self.x_set, self.y_set);
-        self.method.start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
+        self.method_in_use().start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
     }
 
     /// Runs until a rule ends it.
@@ -251,11 +254,18 @@ impl<'a> Solve<'a> {
         let (rules, checkpoints) = (&self.rules, &self.checkpoints);
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
-        let mut solution = Solution { x: x.to_vec(), y: y.to_vec(), outcome };
+        let (x, y, method) = (x.to_vec(), y.to_vec(), solver.name());
+        let mut solution = Solution { x, y, method, outcome };
         // the points as they are, and their certificate, are what there is where gradients fail now
         let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
         look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
         Ok(solution)
+    }
+
+    /// The method that was named, or the one that suits the sets.
+    #[must_use]
+    pub fn method_in_use(&self) -> Method {
+        self.method.clone().unwrap_or_else(|| Method::for_sets(self.x_set))
     }
 
     /// The clock that was given, or one that stands still if there is no time limit.
@@ -277,7 +287,7 @@ impl<'a> Solve<'a> {
         if let Some(identity) = self.problem.capabilities().identity {
             identity.fingerprint(&mut print);
         }
-        self.method.fingerprint(&mut print);
+        self.method_in_use().fingerprint(&mut print);
         print.note("set of x", self.x_set.describe());
         print.note("set of y", self.y_set.describe());
         print.note("start of x", described(self.x_start.as_deref()));

@@ -253,6 +253,12 @@ fn cases() -> Vec<Case> {
 
     let methods = vec![Method::certified(), Method::extragradient(), Method::apg()];
     cases.push(Case::new("bare", bare(5, 1.0), ball(5), ball(5), methods.clone()));
+    let few = CorrectiveSettings::default().atoms(4);
+    let corrective = vec![Method::corrective(), few.clone().into()];
+    cases.push(Case::new("both blocks", bare(5, 1.0), ball(5), ball(5), corrective));
+    let weighted: Vec<Method> = vec![few.blocks(AtomBlocks::X).into(), Method::corrective()];
+    let problem = quadratic(&simplex(9), &simplex(8), 6);
+    cases.push(Case::new("atoms of a simplex", problem, simplex(9), simplex(8), weighted));
     cases.push(Case::new("solved at the start", bare(5, 0.0), ball(5), ball(5), methods));
 
     // a set known by its linear minimisation alone, which certificates then rest on
@@ -265,7 +271,7 @@ fn cases() -> Vec<Case> {
     };
     let constants = BlockConstants::all(0.0, 5.0, 1.0, 1.0);
     let problem = bare(5, 1.0).with_constants(constants).expect("constants");
-    let methods = vec![slide(), Method::spfw()];
+    let methods = vec![slide(), Method::spfw(), Method::corrective()];
     cases.push(Case::new("own set", problem, own(), ball(5), methods));
     let few = SpAfwSettings::default().atoms(3).into();
     let methods = vec![Method::spafw(), Method::sppfw(), few];

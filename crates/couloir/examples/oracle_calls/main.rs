@@ -1,0 +1,116 @@
+//! Oracle calls, gradients and seconds to certified gaps on sets that are known only by their oracles: our side of
+//! `scripts/bench oracles`. `oracle_calls FILE [METHOD...]` prints one line of JSON for each method.
+#![allow(clippy::print_stdout)]
+
+mod instance;
+mod problems;
+mod sets;
+
+use couloir::domain::{Domain, Simplex};
+use couloir::problem::SaddleProblem;
+use couloir::run::{Algorithm, Flow, TracePoint, WallClock};
+use couloir::solver::{CertifiedSettings, Inner};
+use couloir::{Method, Solve};
+use instance::Instance;
+use problems::{Game, Matrix, Rows};
+use serde_json::{Value, json};
+
+const GAPS: [(&str, f64); 4] = [("0.1", 1e-1), ("0.01", 1e-2), ("0.0001", 1e-4), ("1e-06", 1e-6)];
+/// Seconds for our method, and for those that stand beside it.
+const SECONDS: (f64, f64) = (60.0, 3.0);
+
+fn report(name: &str, solve: &Solve<'_>) -> couloir::Result<Value> {
+    let mut reached: Vec<(&str, Value)> =
+        GAPS.iter().map(|(name, _)| (*name, Value::Null)).collect();
+    let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
+        let (counts, other) = (point.ledger.method, point.ledger.certificate);
+        // in games a call is one in each block
+        let calls = (counts.lo_x + other.lo_x).max(1);
+        let gradients = counts.grad_x + other.grad_x;
+        for ((_, entry), (_, gap)) in reached.iter_mut().zip(GAPS) {
+            if entry.is_null() && point.certificate.gap <= gap {
+                *entry = json!({"calls": calls, "gradients": gradients, "seconds": point.seconds});
+            }
+        }
+        Flow::Continue
+    };
+    let solution = solve.run_with(&mut watch)?;
+    if std::env::var_os("LEDGER").is_some() {
+        eprintln!("{:?}", solution.outcome.ledger.method);
+    }
+    let certificate = solution.outcome.certificate;
+    let gaps: serde_json::Map<String, Value> =
+        reached.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(json!({
+        "method": name, "upper": certificate.upper, "lower": certificate.lower, "gaps": gaps,
+        "status": solution.outcome.status.to_string(),
+    }))
+}
+
+fn run(
+    problem: &dyn SaddleProblem,
+    x_set: &dyn Domain,
+    y_set: &dyn Domain,
+    starts: (Vec<f64>, Option<Vec<f64>>),
+    wanted: &[String],
+) -> couloir::Result<()> {
+    let methods: [(&str, Method, f64); 5] = [
+        ("corrective", Method::corrective(), SECONDS.0),
+        ("certified", CertifiedSettings::default().into(), SECONDS.1),
+        ("slide", CertifiedSettings::default().inner_x(Inner::Slide).into(), SECONDS.1),
+        ("spfw", Method::spfw(), SECONDS.1),
+        ("spafw", Method::spafw(), SECONDS.1),
+    ];
+    for (name, method, seconds) in methods {
+        if !wanted.is_empty() && !wanted.iter().any(|w| w == name) {
+            continue;
+        }
+        let mut solve = Solve::new(problem, x_set, y_set)
+            .method(method)
+            .gap(1e-6)
+            .iterations(u64::MAX)
+            .seconds(seconds, WallClock::start())
+            .start_x(starts.0.clone());
+        if let Some(y) = &starts.1 {
+            solve = solve.start_y(y.clone());
+        }
+        match report(name, &solve) {
+            Ok(value) => println!("{value}"),
+            // a method that cannot run here has nothing to be compared
+            Err(error) if name != "corrective" => eprintln!("{name}: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or("oracle_calls FILE [METHOD...]")?;
+    let wanted: Vec<String> = arguments.collect();
+    let instance = Instance::read(&path)?;
+    let shape: Vec<usize> =
+        instance.words("shape").split(' ').filter_map(|w| w.parse().ok()).collect();
+    match (instance.words("kind"), &shape[..]) {
+        ("rows", [rows, columns]) => {
+            let problem = Rows {
+                matrix: Matrix::new(*rows, *columns, instance.array("matrix")),
+                target: instance.array("target"),
+                mu: instance.number("mu"),
+                squared: instance.words("loss") == "squared",
+            };
+            let start = instance.array("start");
+            let x_set = sets::make(instance.words("set"), start.clone())?;
+            run(&problem, &x_set, &Simplex::new(*rows)?, (start, None), &wanted)?;
+        }
+        ("game", [rows, columns]) => {
+            let problem = Game { matrix: Matrix::new(*rows, *columns, instance.array("matrix")) };
+            let starts = (instance.array("start"), instance.array("other_start"));
+            let x_set = sets::make(instance.words("set"), starts.0.clone())?;
+            let y_set = sets::make(instance.words("other"), starts.1.clone())?;
+            run(&problem, &x_set, &y_set, (starts.0, Some(starts.1)), &wanted)?;
+        }
+        (kind, _) => return Err(format!("no instance of kind `{kind}` can be solved here").into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! `min over w in the simplex of phi(K w)` by Newton's method with an active set.
+//!
+//! Second derivatives come from differences of gradients of phi along the edges of the simplex, which costs one look at phi for
+//! each atom in use and asks nothing more of the problem. They are kept from one iteration to the next, and taken again where they no
+//! longer lead to quick progress. On piecewise quadratic functions the method ends after finitely many steps.
+
+use super::atoms::Atoms;
+use super::restricted::{ImageFunction, Restricted};
+use super::simplex_qp::{self, Form};
+use crate::error::Result;
+use crate::linalg::dot;
+
+/// Steps in one restricted problem; a handful is usual.
+const MOST_STEPS: usize = 60;
+/// Looks along one line.
+const MOST_TRIALS: usize = 40;
+/// The anchor of differences must have more weight than this.
+const ANCHOR: f64 = 1e-3;
+/// The share of the first slope that phi falls by along a line, where it does not fall all the way.
+const ENOUGH: f64 = 0.25;
+/// Second derivatives are taken again where a step leaves more than this share of the gap.
+const SLOW: f64 = 0.2;
+
+/// A point with what phi says there.
+struct At {
+    weights: Vec<f64>,
+    image: Vec<f64>,
+    value: f64,
+    slope: Vec<f64>,
+    /// The gradient in the weights.
+    gradient: Vec<f64>,
+}
+
+impl At {
+    fn look(
+        atoms: &Atoms,
+        phi: &mut dyn ImageFunction,
+        weights: Vec<f64>,
+        dim: usize,
+    ) -> Result<Self> {
+        let (mut image, mut slope, mut gradient) = (vec![0.0; dim], vec![0.0; dim], Vec::new());
+        atoms.image_of(&weights, &mut image);
+        let value = phi.look(&image, &mut slope)?;
+        atoms.pull_back(&slope, &mut gradient);
+        Ok(At { weights, image, value, slope, gradient })
+    }
+
+    /// The FW-gap over the atoms.
+    fn gap(&self) -> f64 {
+        let least = self.gradient.iter().copied().fold(f64::INFINITY, f64::min);
+        dot(&self.gradient, &self.weights) - least
+    }
+
+    /// All weight on the best atom.
+    fn best_vertex(&self) -> Vec<f64> {
+        let places = 0..self.weights.len();
+        let best = places.min_by(|i, j| self.gradient[*i].total_cmp(&self.gradient[*j]));
+        let mut weights = vec![0.0; self.weights.len()];
+        weights[best.unwrap_or(0)] = 1.0;
+        weights
+    }
+
+    /// The weights with those of the worst atom in use moved to the best atom.
+    fn exchange(&self) -> Vec<f64> {
+        let by_slope = |i: &usize, j: &usize| self.gradient[*i].total_cmp(&self.gradient[*j]);
+        let best = (0..self.weights.len()).min_by(by_slope).unwrap_or(0);
+        let used = (0..self.weights.len()).filter(|j| self.weights[*j] > 0.0);
+        let worst = used.max_by(by_slope).unwrap_or(0);
+        let mut weights = self.weights.clone();
+        weights[best] += std::mem::take(&mut weights[worst]);
+        weights
+    }
+
+    /// What rounding does to the gap.
+    fn rounding(&self) -> f64 {
+        let size = self.gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+        16.0 * f64::EPSILON * (size + self.value.abs())
+    }
+}
+
+/// Minimises from the present weights, which are replaced; phi was looked at last at the weights that remain.
+pub(super) fn minimise(
+    atoms: &mut Atoms,
+    phi: &mut dyn ImageFunction,
+    wanted: f64,
+) -> Result<Restricted> {
+    let dim = atoms.entries[0].image.len();
+    let mut at = At::look(atoms, phi, atoms.weights(), dim)?;
+    let first = at.value;
+    let mut was_last = true;
+    // a step to the best atom first: what the rate rests on (docs/theory.md, 13.1)
+    if at.gap() > wanted.max(at.rounding())
+        && let Some((next, is_last)) = search(atoms, phi, &at, &at.best_vertex(), dim)?
+    {
+        (at, was_last) = (next, is_last);
+    }
+    for _ in 0..MOST_STEPS {
+        let gap = at.gap();
+        if gap <= wanted.max(at.rounding()) {
+            break;
+        }
+        anchor(atoms, &at.weights);
+        let accuracy = 0.1 * wanted.max(at.rounding());
+        let mut active = std::mem::take(&mut atoms.active);
+        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at, all_new: true };
+        let target =
+            simplex_qp::minimise(&at.gradient, &at.weights, &mut form, &mut active, accuracy)?;
+        let is_new = form.all_new;
+        atoms.active = active;
+        was_last = false;
+        let mut next = search(atoms, phi, &at, &target, dim)?;
+        if next.is_none() && !is_new {
+            atoms.forget_bends();
+            continue;
+        }
+        if next.is_none() {
+            // across a kink second derivatives may mislead, slopes cannot
+            next = search(atoms, phi, &at, &at.exchange(), dim)?;
+        }
+        let Some((next, is_last)) = next else {
+            break; // rounding leaves nothing to be gained
+        };
+        was_last = is_last;
+        if next.gap() > SLOW * gap {
+            atoms.forget_bends();
+        }
+        at = next;
+    }
+    if !was_last {
+        at = At::look(atoms, phi, at.weights, dim)?;
+    }
+    atoms.set_weights(&at.weights);
+    Ok(Restricted { fell: first - at.value })
+}
+
+/// Makes sure that differences refer to an atom with enough weight.
+fn anchor(atoms: &mut Atoms, weights: &[f64]) {
+    if weights[atoms.anchor] > ANCHOR / weights.len() as f64 {
+        return;
+    }
+    let heaviest = (0..weights.len()).max_by(|i, j| weights[*i].total_cmp(&weights[*j]));
+    let heaviest = heaviest.unwrap_or(0);
+    atoms.set_anchor(heaviest);
+}
+
+/// Second derivatives of phi along the edges from the anchor, at one point or at points nearby.
+struct Bends<'b> {
+    atoms: &'b mut Atoms,
+    phi: &'b mut dyn ImageFunction,
+    at: &'b At,
+    /// Whether all that were used were taken at this point.
+    all_new: bool,
+}
+
+impl Form for Bends<'_> {
+    fn prepare(&mut self, j: usize) -> Result<()> {
+        let Bends { atoms, phi, at, all_new } = self;
+        if atoms.entries[j].bend.is_empty() {
+            let mut bend = vec![0.0; at.image.len()];
+            if j != atoms.anchor {
+                let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
+                let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+                phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
+            }
+            atoms.entries[j].bend = bend;
+        } else {
+            *all_new = false;
+        }
+        atoms.extend_products(j);
+        Ok(())
+    }
+
+    fn column(&self, j: usize) -> &[f64] {
+        &self.atoms.entries[j].products
+    }
+}
+
+/// Goes toward the target as far as phi falls. Returns the new point, and whether phi was looked at there last.
+fn search(
+    atoms: &Atoms,
+    phi: &mut dyn ImageFunction,
+    from: &At,
+    target: &[f64],
+    dim: usize,
+) -> Result<Option<(At, bool)>> {
+    let along: Vec<f64> = target.iter().zip(&from.weights).map(|(t, w)| t - w).collect();
+    let down = dot(&from.gradient, &along);
+    if !(down < 0.0) {
+        return Ok(None);
+    }
+    let (mut low, mut low_slope, mut high, mut high_slope) = (0.0, down, f64::INFINITY, 0.0);
+    let mut step = 1.0f64;
+    let mut best: Option<At> = None;
+    for _ in 0..MOST_TRIALS {
+        let weights = from.weights.iter().zip(&along);
+        let weights = weights.map(|(w, d)| (w + step * d).max(0.0)).collect();
+        let trial = At::look(atoms, phi, weights, dim)?;
+        let slope = dot(&trial.gradient, &along);
+        // phi is convex along the line: where it still falls, it has fallen all the way
+        let has_fallen = slope <= 0.0;
+        let is_flat = slope.abs() <= 0.1 * down.abs();
+        if has_fallen && (is_flat || step == 1.0) {
+            return Ok(Some((trial, true)));
+        }
+        if is_flat && trial.value <= from.value + ENOUGH * step * down {
+            return Ok(Some((trial, true)));
+        }
+        if has_fallen {
+            (low, low_slope) = (step, slope);
+            best = Some(trial);
+        } else {
+            (high, high_slope) = (step, slope);
+        }
+        if !(high - low > 1e-12 * high) {
+            break;
+        }
+        // where the slope would vanish if it were linear between the two, kept off the ends
+        let zero = low - low_slope * (high - low) / (high_slope - low_slope);
+        step = zero.clamp(low + 0.1 * (high - low), high - 0.1 * (high - low));
+    }
+    Ok(best.map(|at| (at, false)))
+}

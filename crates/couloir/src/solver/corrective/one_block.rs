@@ -1,0 +1,258 @@
+//! The corrective method where `x` is known by its oracle and `y` by its best response.
+//!
+//! ```text
+//! (1)  w   = argmin over w in the simplex of phi(sum_a w_a A p_a),  to a share of the gap     (no oracle call)
+//! (2)  y   = argmax f(x, .),  g = grad_x f(x, y),  p = LO(g)                                   (one gradient, one call)
+//!      upper = phi(x),  lower = f(x, y) + <g, p - x>
+//! (3)  p becomes an atom; atoms idle for long leave, after phi has fallen
+//! ```
+//!
+//! This is fully corrective Frank-Wolfe on `phi` (Jaggi, "Revisiting Frank-Wolfe", ICML 2013). docs/theory.md has the rates.
+
+use super::CorrectiveSettings;
+use super::atoms::Atoms;
+use super::phi::{Phi, Response};
+use super::restricted::RestrictedSet;
+use crate::certificate::Certificate;
+use crate::domain::Confidence;
+use crate::error::{Block, Result};
+use crate::linalg::dot;
+use crate::oracles::{Ledger, Oracles};
+use crate::problem::PointX;
+use crate::run::{Algorithm, Fact, Step};
+use crate::solver::inner::INNER_BUDGET;
+use crate::solver::mpcgs::YSolver;
+use crate::solver::{Inner, MethodSettings, Start};
+use crate::state::Archive;
+use crate::watch::Watch;
+
+/// Restricted problems need not be solved below this share of the value.
+const FLOOR: f64 = 1e-15;
+
+/// The corrective method on one block, running.
+pub struct OneBlock<'a, S> {
+    oracles: Oracles<'a>,
+    solver: YSolver,
+    share: f64,
+    set: S,
+    k: u64,
+    /// The image of the present point.
+    point: PointX,
+    response: Response,
+    /// The gradient in the image there.
+    slope: Vec<f64>,
+    /// Whether the oracle has been asked at the present point.
+    is_asked: bool,
+    best: Best,
+}
+
+/// The best bounds, with the points for which they hold.
+pub(super) struct Best {
+    pub certificate: Certificate,
+    pub x: Vec<f64>,
+    /// The image of `x`.
+    pub image: Vec<f64>,
+    pub y: Vec<f64>,
+    pub upper: f64,
+    pub lower: f64,
+    pub confidence: Confidence,
+    /// Whether the certificate is that of the bounds.
+    pub is_current: bool,
+}
+
+impl Best {
+    pub fn new(x: &PointX, y: &[f64]) -> Self {
+        Best {
+            certificate: Certificate::NONE,
+            x: x.x.clone(),
+            image: x.image.clone(),
+            y: y.to_vec(),
+            upper: f64::INFINITY,
+            lower: f64::NEG_INFINITY,
+            confidence: Confidence::Exact,
+            is_current: false,
+        }
+    }
+
+    pub fn gap(&self) -> f64 {
+        self.upper - self.lower
+    }
+
+    /// Takes in bounds: `upper` of `max f(x, .)` at the point of the atoms, `lower` of `min f(., y)`.
+    pub fn take(
+        &mut self,
+        upper: f64,
+        lower: f64,
+        set: &impl RestrictedSet,
+        image: &[f64],
+        y: &[f64],
+    ) {
+        if upper < self.upper {
+            self.upper = upper;
+            set.write(&mut self.x);
+            self.image.copy_from_slice(image);
+            self.is_current = false;
+        }
+        if lower > self.lower {
+            self.lower = lower;
+            self.y.copy_from_slice(y);
+            self.is_current = false;
+        }
+    }
+
+    /// Makes the certificate that of the bounds: one value.
+    pub fn certify(&mut self, oracles: &mut Oracles<'_>, room: &mut PointX) -> Result<()> {
+        if self.is_current {
+            return Ok(());
+        }
+        room.image.copy_from_slice(&self.image);
+        oracles.prepare(room);
+        let value = oracles.certifying(|o| o.value(room, &self.y))?;
+        self.certificate = Certificate::between(self.lower, value, self.upper, self.confidence);
+        self.is_current = true;
+        Ok(())
+    }
+
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("certificate", |archive| self.certificate.state(archive))?;
+        archive.numbers("x", &mut self.x)?;
+        archive.numbers("image", &mut self.image)?;
+        archive.numbers("y", &mut self.y)?;
+        archive.number("upper", &mut self.upper)?;
+        archive.number("lower", &mut self.lower)?;
+        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        archive.flag("is_current", &mut self.is_current)
+    }
+}
+
+/// What rounding may hide in a value and in a difference of sums of so many terms.
+pub(super) fn rounding(terms: usize, size: f64) -> f64 {
+    (8.0 + (terms as f64).sqrt()) * f64::EPSILON * size
+}
+
+impl<'a> OneBlock<'a, Atoms> {
+    /// The method at its start point.
+    ///
+    /// # Errors
+    /// Dimensions that disagree, a start point outside its set, no way to find the best response.
+    pub fn new(start: Start<'a, '_>, settings: &CorrectiveSettings) -> Result<Self> {
+        settings.check()?;
+        let mut oracles = start.oracles(CorrectiveSettings::ABOUT.needs)?;
+        let solver = YSolver::new(&oracles, Inner::Auto, INNER_BUDGET)?;
+        let (point, y) = start.points(&mut oracles)?;
+        Ok(OneBlock {
+            solver,
+            share: settings.share,
+            set: Atoms::new(Block::X, &point.x, &point.image, settings.atoms),
+            k: 0,
+            slope: vec![0.0; point.image.len()],
+            is_asked: false,
+            best: Best::new(&point, &y),
+            response: Response { y, gap: f64::INFINITY },
+            point,
+            oracles,
+        })
+    }
+}
+
+impl<S: RestrictedSet> OneBlock<'_, S> {
+    /// Asks the oracle at the present point, unless that has been done: the next step needs the answer as much as the
+    /// certificate does.
+    fn ask(&mut self) -> Result<()> {
+        if self.is_asked {
+            return Ok(());
+        }
+        self.set.image(&mut self.point.image);
+        self.oracles.prepare(&mut self.point);
+        let Response { y, gap } = &mut self.response;
+        let accuracy = 1e-3 * self.share * self.best.gap();
+        *gap = self.solver.respond(&mut self.oracles, &self.point, accuracy, y)?.gap;
+        self.oracles.grad_image(&self.point, y, &mut self.slope)?;
+        let value = self.oracles.value(&self.point, y)?;
+        let minimum = self.set.ask(&mut self.oracles, &self.slope)?;
+        let here = dot(&self.slope, &self.point.image);
+        let size = value.abs() + self.set.scale(&self.slope) + minimum.lower.abs();
+        let charge = rounding(self.set.len() + self.slope.len(), size);
+        let (upper, lower) = (value + *gap + charge, value - (here - minimum.lower) - charge);
+        self.best.confidence = self.best.confidence.and(minimum.confidence);
+        self.best.take(upper, lower, &self.set, &self.point.image, y);
+        self.is_asked = true;
+        Ok(())
+    }
+}
+
+impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
+    fn name(&self) -> &'static str {
+        CorrectiveSettings::ABOUT.name
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        self.ask()?;
+        let is_new = self.set.grow(&mut self.oracles)?;
+        let gap = self.best.gap();
+        let size = self.best.upper.abs().max(self.best.lower.abs());
+        let wanted = (self.share * gap).max(FLOOR * size);
+        let knows_curvature = self.oracles.problem().capabilities().curvature.is_some();
+        let mut phi = Phi {
+            knows_curvature,
+            oracles: &mut self.oracles,
+            solver: &mut self.solver,
+            point: &mut self.point,
+            response: &mut self.response,
+            accuracy: 1e-3 * wanted,
+        };
+        let restricted = self.set.minimise(&mut phi, wanted)?;
+        self.is_asked = false;
+        self.ask()?;
+        if restricted.fell > 0.0 {
+            self.set.shrink();
+        }
+        self.k += 1;
+        let is_stuck = !is_new && !(restricted.fell > 0.0) && !(self.best.gap() < gap);
+        Ok(if is_stuck { Step::NoProgress } else { Step::Advanced })
+    }
+
+    fn evaluate(&mut self) -> Result<()> {
+        self.ask()?;
+        // the image of the present point is taken anew by the next look
+        self.best.certify(&mut self.oracles, &mut self.point)
+    }
+
+    fn certificate(&self) -> &Certificate {
+        &self.best.certificate
+    }
+
+    fn best(&self) -> (&[f64], &[f64]) {
+        (&self.best.x, &self.best.y)
+    }
+
+    fn current(&self) -> (&[f64], &[f64]) {
+        (&self.best.x, &self.response.y)
+    }
+
+    fn iterations(&self) -> u64 {
+        self.k
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact { name: "atoms_x", value: self.set.len() as f64 }]
+    }
+
+    fn ledger(&self) -> &Ledger {
+        &self.oracles.ledger
+    }
+
+    fn watch(&self) -> &Watch {
+        self.oracles.watch()
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.nested("oracles", |archive| self.oracles.state(archive))?;
+        archive.nested("y_solve", |archive| self.solver.state(archive))?;
+        archive.count("k", &mut self.k)?;
+        archive.nested("atoms", |archive| self.set.state(archive))?;
+        archive.numbers("y", &mut self.response.y)?;
+        archive.flag("is_asked", &mut self.is_asked)?;
+        archive.nested("best", |archive| self.best.state(archive))
+    }
+}

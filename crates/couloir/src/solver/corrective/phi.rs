@@ -1,0 +1,65 @@
+//! `phi(s) = max over y of f(s, y)` as a function of the image.
+
+use super::restricted::ImageFunction;
+use crate::error::Result;
+use crate::linalg::axpy;
+use crate::oracles::Oracles;
+use crate::problem::PointX;
+use crate::solver::mpcgs::YSolver;
+
+/// The response at the image that was looked at last.
+pub(super) struct Response {
+    pub y: Vec<f64>,
+    /// A bound of `phi - f(., y)` there.
+    pub gap: f64,
+}
+
+/// The step of differences where best responses are exact, and where they are iterations.
+const EXACT: f64 = 1e-7;
+const INEXACT: f64 = 1e-4;
+
+/// `phi` as the problem's oracles give it.
+pub(super) struct Phi<'p, 'a> {
+    pub oracles: &'p mut Oracles<'a>,
+    pub solver: &'p mut YSolver,
+    /// Room for the image.
+    pub point: &'p mut PointX,
+    pub response: &'p mut Response,
+    pub knows_curvature: bool,
+    /// How well responses are to be known.
+    pub accuracy: f64,
+}
+
+impl ImageFunction for Phi<'_, '_> {
+    fn look(&mut self, image: &[f64], slope: &mut [f64]) -> Result<f64> {
+        self.oracles.watch().check()?;
+        self.point.image.copy_from_slice(image);
+        self.oracles.prepare(self.point);
+        let y = &mut self.response.y;
+        self.response.gap = self.solver.respond(self.oracles, self.point, self.accuracy, y)?.gap;
+        self.oracles.grad_image(self.point, y, slope)?;
+        self.oracles.value(self.point, y)
+    }
+
+    fn bend(
+        &mut self,
+        image: &[f64],
+        slope: &[f64],
+        direction: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        if self.knows_curvature {
+            if self.point.image != image {
+                self.look(image, out)?;
+            }
+            self.oracles.curvature(self.point, &self.response.y, direction, out)?;
+            return Ok(());
+        }
+        let step = if self.oracles.has_best_response() { EXACT } else { INEXACT };
+        let mut ahead = image.to_vec();
+        axpy(step, direction, &mut ahead);
+        self.look(&ahead, out)?;
+        out.iter_mut().zip(slope).for_each(|(o, s)| *o = (*o - s) / step);
+        Ok(())
+    }
+}

@@ -1,0 +1,384 @@
+//! The corrective method: against enumeration of all vertices, within its limits, and on oracles that are wrong.
+
+use couloir::domain::{Atom, Domain, LoSet, Simplex};
+use couloir::oracles::Counter;
+use couloir::problem::ClosureProblem;
+use couloir::run::{Checkpoints, Status, WallClock};
+use couloir::solver::{AtomBlocks, CorrectiveSettings};
+use couloir::{Error, Method, Solution, Solve};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const SIDE: usize = 5;
+const DIM: usize = SIDE * SIDE;
+const SCENARIOS: usize = 6;
+
+fn number(i: usize, j: usize) -> f64 {
+    ((127.1 * i as f64 + 311.7 * j as f64).sin() * 43_758.545_3).fract().abs()
+}
+
+/// All permutation matrices of side 5.
+fn permutations() -> Vec<Vec<f64>> {
+    let mut found = Vec::new();
+    for code in 0..SIDE.pow(SIDE as u32) {
+        let columns: Vec<usize> = (0..SIDE).map(|row| code / SIDE.pow(row as u32) % SIDE).collect();
+        if (0..SIDE).all(|column| columns.contains(&column)) {
+            let mut x = vec![0.0; DIM];
+            columns.iter().enumerate().for_each(|(row, column)| x[row * SIDE + column] = 1.0);
+            found.push(x);
+        }
+    }
+    assert_eq!(found.len(), 120);
+    found
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A polytope known by its oracle alone, which looks at all vertices and counts its calls.
+fn hull(vertices: Vec<Vec<f64>>, calls: Arc<AtomicU64>) -> LoSet<'static> {
+    let start = vertices[0].clone();
+    LoSet::new(start.len(), 2.0 * start.len() as f64, start, move |g, x| {
+        calls.fetch_add(1, Relaxed);
+        let value = |x: &&Vec<f64>| dot(g, x);
+        let best = vertices.iter().min_by(|a, b| value(a).total_cmp(&value(b))).expect("one");
+        x.copy_from_slice(best);
+    })
+    .expect("a set")
+}
+
+/// `sum_i y_i <c_i, V w> - mu/2 |y - 1/m|^2` over combinations `w` of vertices, or over `x = V w` where `V` is None.
+fn robust(mu: f64, vertices: Option<Vec<Vec<f64>>>) -> ClosureProblem<'static> {
+    let even = 1.0 / SCENARIOS as f64;
+    let cost = |i: usize| (0..DIM).map(move |j| number(i, j)).collect::<Vec<f64>>();
+    let costs: Vec<Vec<f64>> = match &vertices {
+        None => (0..SCENARIOS).map(cost).collect(),
+        Some(all) => {
+            (0..SCENARIOS).map(|i| all.iter().map(|v| dot(&cost(i), v)).collect()).collect()
+        }
+    };
+    let dim = costs[0].len();
+    let (c1, c2, c3, c4) = (costs.clone(), costs.clone(), costs.clone(), costs);
+    ClosureProblem::new(
+        dim,
+        SCENARIOS,
+        move |x, y| {
+            let of = |(i, y): (usize, &f64)| y * dot(&c1[i], x) - 0.5 * mu * (y - even).powi(2);
+            y.iter().enumerate().map(of).sum()
+        },
+        move |_, y, g| {
+            g.fill(0.0);
+            c2.iter().zip(y).for_each(|(c, y)| g.iter_mut().zip(c).for_each(|(g, c)| *g += y * c));
+        },
+        move |x, y, g| {
+            (0..SCENARIOS).for_each(|i| g[i] = dot(&c3[i], x) - mu * (y[i] - even));
+        },
+    )
+    .expect("a problem")
+    .with_best_response(move |x, y| {
+        (0..SCENARIOS).for_each(|i| y[i] = even + dot(&c4[i], x) / mu);
+        let mut falling = y.to_vec();
+        falling.sort_by(|a, b| b.total_cmp(a));
+        let (mut sum, mut theta) = (0.0, f64::NEG_INFINITY);
+        for (k, v) in falling.iter().enumerate() {
+            sum += v;
+            theta = theta.max((sum - 1.0) / (k + 1) as f64);
+        }
+        y.iter_mut().for_each(|y| *y = (*y - theta).max(0.0));
+    })
+}
+
+fn scenarios() -> Simplex {
+    Simplex::new(SCENARIOS).expect("a simplex")
+}
+
+fn settings() -> CorrectiveSettings {
+    CorrectiveSettings::default()
+}
+
+#[test]
+fn the_value_over_an_oracle_is_that_over_all_vertices() {
+    for mu in [10.0, 1.0, 0.1, 0.01] {
+        let all = permutations();
+        let weights = Simplex::new(all.len()).expect("a simplex");
+        let by_list = robust(mu, Some(all.clone()));
+        let y_set = scenarios();
+        let reference = Solve::new(&by_list, &weights, &y_set)
+            .method(Method::apg())
+            .gap(1e-5)
+            .iterations(20_000)
+            .run()
+            .expect("a run");
+        let calls = Arc::new(AtomicU64::new(0));
+        let set = hull(all, calls.clone());
+        let problem = robust(mu, None);
+        let solution = Solve::new(&problem, &set, &y_set).gap(1e-8).run().expect("a run");
+        assert_eq!(solution.method, "corrective");
+        assert!(solution.outcome.status.is_solved(), "{mu}: {}", solution.outcome.status);
+        let (ours, theirs) = (solution.outcome.certificate, reference.outcome.certificate);
+        assert!(ours.lower <= theirs.upper && theirs.lower <= ours.upper, "{ours:?} {theirs:?}");
+        // every call is counted, and there are not many
+        let ledger = solution.outcome.ledger;
+        assert_eq!(ledger.method.lo_x + ledger.certificate.lo_x, calls.load(Relaxed));
+        assert!(calls.load(Relaxed) <= 40, "{mu}: {}", calls.load(Relaxed));
+    }
+}
+
+/// `x' B y` over two hulls.
+fn game(rows: usize, columns: usize) -> ClosureProblem<'static> {
+    let b = move |i: usize, j: usize| number(i + 3, j + 5) - 0.5;
+    ClosureProblem::new(
+        rows,
+        columns,
+        move |x, y| {
+            (0..rows).map(|i| x[i] * (0..columns).map(|j| b(i, j) * y[j]).sum::<f64>()).sum()
+        },
+        move |_, y, g| (0..rows).for_each(|i| g[i] = (0..columns).map(|j| b(i, j) * y[j]).sum()),
+        move |x, _, g| (0..columns).for_each(|j| g[j] = (0..rows).map(|i| b(i, j) * x[i]).sum()),
+    )
+    .expect("a problem")
+}
+
+/// The gap of a pair in the game, over lists of all vertices.
+fn game_gap(solution: &Solution, xs: &[Vec<f64>], ys: &[Vec<f64>]) -> f64 {
+    let b = |i: usize, j: usize| number(i + 3, j + 5) - 0.5;
+    let value = |x: &[f64], y: &[f64]| -> f64 {
+        (0..x.len()).map(|i| x[i] * (0..y.len()).map(|j| b(i, j) * y[j]).sum::<f64>()).sum()
+    };
+    let most = ys.iter().map(|y| value(&solution.x, y)).fold(f64::NEG_INFINITY, f64::max);
+    let least = xs.iter().map(|x| value(x, &solution.y)).fold(f64::INFINITY, f64::min);
+    most - least
+}
+
+#[test]
+fn games_with_both_sides_by_oracle_end_at_a_saddle_point_over_all_vertices() {
+    let (xs, ys) = (permutations(), permutations());
+    let calls = Arc::new(AtomicU64::new(0));
+    let (x_set, y_set) = (hull(xs.clone(), calls.clone()), hull(ys.clone(), calls));
+    let problem = game(DIM, DIM);
+    let solution = Solve::new(&problem, &x_set, &y_set).gap(1e-9).run().expect("a run");
+    assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
+    let gap = game_gap(&solution, &xs, &ys);
+    assert!(gap <= solution.outcome.certificate.gap + 1e-12 && gap >= -1e-12, "{gap:e}");
+    // no answer of an oracle is needed twice
+    assert!(solution.outcome.iterations <= 239, "{}", solution.outcome.iterations);
+}
+
+#[test]
+fn without_a_penalty_a_cheap_y_grows_between_calls_for_x() {
+    let xs = permutations();
+    let calls = Arc::new(AtomicU64::new(0));
+    let x_set = hull(xs.clone(), calls.clone());
+    let y_set = scenarios();
+    let problem = game(DIM, SCENARIOS);
+    let solution = Solve::new(&problem, &x_set, &y_set).gap(1e-9).run().expect("a run");
+    assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
+    let corners: Vec<Vec<f64>> = (0..SCENARIOS)
+        .map(|i| (0..SCENARIOS).map(|j| if i == j { 1.0 } else { 0.0 }).collect())
+        .collect();
+    assert!(game_gap(&solution, &xs, &corners) <= 1e-9 + 1e-12);
+    assert!(calls.load(Relaxed) <= 120, "{}", calls.load(Relaxed));
+}
+
+#[test]
+fn both_blocks_as_atoms_agree_with_one() {
+    let y_set = scenarios();
+    let problem = robust(1.0, None);
+    let run = |blocks: AtomBlocks| {
+        let set = hull(permutations(), Arc::default());
+        let solve = Solve::new(&problem, &set, &y_set).method(settings().blocks(blocks));
+        solve.gap(1e-7).run().expect("a run").outcome
+    };
+    let (one, both) = (run(AtomBlocks::X), run(AtomBlocks::Both));
+    assert!(one.status.is_solved() && both.status.is_solved(), "{} {}", one.status, both.status);
+    assert!(one.certificate.lower <= both.certificate.upper);
+    assert!(both.certificate.lower <= one.certificate.upper);
+}
+
+#[test]
+fn a_limit_of_atoms_holds_and_the_certificate_with_it() {
+    let y_set = scenarios();
+    let problem = robust(0.1, None);
+    let set = hull(permutations(), Arc::default());
+    let solve = Solve::new(&problem, &set, &y_set);
+    let free = solve.clone().gap(1e-8).run().expect("a run").outcome;
+    let tight = solve.method(settings().atoms(3)).gap(1e-8).iterations(200).run().expect("a run");
+    let atoms = tight.outcome.facts.iter().find(|fact| fact.name == "atoms_x").expect("a fact");
+    assert!(atoms.value <= 3.0, "{atoms:?}");
+    let (upper, lower) = (tight.outcome.certificate.upper, tight.outcome.certificate.lower);
+    assert!(lower <= free.certificate.upper && free.certificate.lower <= upper);
+    assert!(upper < free.certificate.upper + 0.05, "{upper} {}", free.certificate.upper);
+}
+
+#[test]
+fn runs_go_on_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for blocks in [AtomBlocks::X, AtomBlocks::Both] {
+        let file = folder.path().join(format!("{blocks:?}"));
+        let y_set = scenarios();
+        let problem = robust(0.1, None);
+        let set = hull(permutations(), Arc::default());
+        let solve = Solve::new(&problem, &set, &y_set).method(settings().blocks(blocks)).gap(1e-8);
+        let whole = solve.run().expect("a run");
+        let most = whole.outcome.iterations;
+        assert!(most > 3);
+        for stop in 1..most {
+            solve
+                .clone()
+                .iterations(stop)
+                .checkpoints(Checkpoints::to(&file))
+                .run()
+                .expect("a run");
+            let rest = solve.clone().checkpoints(Checkpoints::resume(&file)).run();
+            assert_eq!(rest.expect("the rest"), whole, "{blocks:?}, from {stop}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_oracle_calls_is_never_exceeded() {
+    let y_set = scenarios();
+    let problem = robust(0.01, None);
+    for limit in 1..8 {
+        let calls = Arc::new(AtomicU64::new(0));
+        let set = hull(permutations(), calls.clone());
+        let solve = Solve::new(&problem, &set, &y_set).gap(1e-12).limit(Counter::LoX, limit);
+        let outcome = solve.run().expect("a run").outcome;
+        assert_eq!(outcome.status, Status::OracleLimit(Counter::LoX));
+        assert!(calls.load(Relaxed) <= limit, "{} > {limit}", calls.load(Relaxed));
+        assert!(outcome.certificate.gap.is_finite());
+    }
+}
+
+#[test]
+fn time_and_cancel_end_a_run_within_one_slow_oracle_call() {
+    let call = Duration::from_millis(50);
+    let slow = move |flag: Option<Arc<AtomicBool>>| {
+        let all = permutations();
+        let seen = AtomicU64::new(0);
+        LoSet::by_atoms(DIM, 8.0, all[0].clone(), move |g| {
+            std::thread::sleep(call);
+            if seen.fetch_add(1, Relaxed) == 3 {
+                flag.iter().for_each(|flag| flag.store(true, Relaxed));
+            }
+            let best = all.iter().min_by(|a, b| dot(g, a).total_cmp(&dot(g, b)));
+            Atom::from_point(best.expect("one"))
+        })
+        .expect("a set")
+    };
+    let y_set = scenarios();
+    let problem = robust(0.01, None);
+    let set = slow(None);
+    let before = Instant::now();
+    let solve = Solve::new(&problem, &set, &y_set).gap(1e-12).seconds(0.12, WallClock::start());
+    let outcome = solve.run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::TimeLimit);
+    assert!(before.elapsed().as_secs_f64() < 0.12 + 1.0, "{:?}", before.elapsed());
+    assert!(outcome.certificate.gap.is_finite());
+
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = slow(Some(flag.clone()));
+    let outcome =
+        Solve::new(&problem, &set, &y_set).gap(1e-12).cancel(flag).run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::Cancelled);
+    assert_eq!(outcome.ledger.method.lo_x + outcome.ledger.certificate.lo_x, 4);
+}
+
+/// What a run on a set with this oracle, which is asked for its n-th point, comes to.
+fn with_oracle(lo: impl Fn(u64, &[f64], &mut [f64]) + Send + Sync) -> couloir::Result<Solution> {
+    let calls = AtomicU64::new(0);
+    let start = permutations()[0].clone();
+    let sums = |x: &[f64]| {
+        let row = |i: usize| (0..SIDE).map(|j| x[i * SIDE + j]).sum::<f64>();
+        let column = |j: usize| (0..SIDE).map(|i| x[i * SIDE + j]).sum::<f64>();
+        let below = x.iter().fold(0.0f64, |m, x| m.max(-x));
+        (0..SIDE).map(|i| (row(i) - 1.0).abs().max((column(i) - 1.0).abs())).fold(below, f64::max)
+    };
+    let set = LoSet::new(DIM, 8.0, start, |g, x| lo(calls.fetch_add(1, Relaxed), g, x));
+    let set = set.expect("a set").with_violation(sums);
+    assert!(set.contains(&permutations()[3], 1e-12));
+    let (problem, y_set) = (robust(0.1, None), scenarios());
+    Solve::new(&problem, &set, &y_set).gap(1e-10).iterations(100).run()
+}
+
+fn honest(g: &[f64], x: &mut [f64]) {
+    let all = permutations();
+    x.copy_from_slice(all.iter().min_by(|a, b| dot(g, a).total_cmp(&dot(g, b))).expect("one"));
+}
+
+#[test]
+fn an_honest_oracle_passes_the_checks() {
+    let solution = with_oracle(|_, g, x| honest(g, x)).expect("a run");
+    assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
+}
+
+/// Whether a run ended with an error, at once or after a certificate.
+fn complaint(run: couloir::Result<Solution>) -> Option<Error> {
+    match run {
+        Ok(solution) => solution.outcome.trouble,
+        Err(error) => Some(error),
+    }
+}
+
+#[test]
+fn an_oracle_that_leaves_its_set_is_named() {
+    for bad in [0, 2] {
+        let run = with_oracle(|call, g, x| {
+            honest(g, x);
+            if call == bad {
+                x[0] += 0.5;
+            }
+        });
+        let error = complaint(run).expect("an error").to_string();
+        assert!(error.contains("lies outside"), "{error}");
+    }
+}
+
+#[test]
+fn an_oracle_that_returns_nan_is_named() {
+    for bad in [0, 2] {
+        let run = with_oracle(|call, g, x| {
+            honest(g, x);
+            if call == bad {
+                x[5] = f64::NAN;
+            }
+        });
+        let error = complaint(run).expect("an error");
+        assert!(matches!(error, Error::NotFinite { index: 5, .. }), "{error}");
+    }
+}
+
+#[test]
+fn an_oracle_whose_answer_is_worse_than_an_earlier_one_is_named() {
+    let run = with_oracle(|call, g, x| {
+        let all = permutations();
+        match call {
+            0..3 => honest(g, x),
+            _ => x.copy_from_slice(
+                all.iter().max_by(|a, b| dot(g, a).total_cmp(&dot(g, b))).expect("one"),
+            ),
+        }
+    });
+    let error = complaint(run).expect("an error").to_string();
+    assert!(error.contains("earlier answer"), "{error}");
+}
+
+#[test]
+fn atoms_of_another_dimension_are_named() {
+    let atoms = [Atom::Dense(vec![1.0; 3]), Atom::sparse(vec![DIM], vec![1.0])];
+    for atom in atoms {
+        let start = permutations()[0].clone();
+        let set = LoSet::by_atoms(DIM, 8.0, start, move |_| atom.clone()).expect("a set");
+        let (problem, y_set) = (robust(0.1, None), scenarios());
+        assert!(Solve::new(&problem, &set, &y_set).run().is_err());
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    for bad in [settings().atoms(1), settings().share(0.0), settings().share(0.5)] {
+        assert!(matches!(Method::from(bad).check(), Err(Error::Setting { .. })));
+    }
+}
