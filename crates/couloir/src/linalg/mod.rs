@@ -1,9 +1,11 @@
 //! Dense kernels and spectral routines.
 
 mod accurate_sum;
+pub(crate) mod block_lanczos;
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
+mod observed_entries;
 mod rare_columns;
 pub(crate) mod scratch;
 pub(crate) mod simd;
@@ -15,6 +17,7 @@ mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 pub use factor::Factor;
+pub use observed_entries::ObservedEntries;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 pub use softmax::{exp_in_place, softmax_losses};
 pub use sparse::SparseMatrix;
