@@ -33,7 +33,7 @@ pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
-pub use nuclear_ball::{LanczosSettings, NuclearBall};
+pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
 pub use simplex::Simplex;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
@@ -135,6 +135,11 @@ pub trait Domain: Send + Sync {
 
     /// What the set is, for messages: "the unit simplex in dimension 5".
     fn describe(&self) -> String;
+
+    /// What a nuclear-norm ball is, for methods that keep its points as thin factors; none for every other set.
+    fn nuclear_shape(&self) -> Option<NuclearShape> {
+        None
+    }
 
     /// A working instance, with its own scratch memory.
     fn oracle(&self) -> Box<dyn Oracle + '_>;

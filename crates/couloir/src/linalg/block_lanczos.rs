@@ -1,7 +1,7 @@
 //! Leading singular pairs of a matrix that is known by its products with blocks of vectors, by the block Lanczos process on
 //! the Gram matrix of its smaller side, and an upper bound of the largest singular value (docs/theory.md, section 2).
 
-use super::spectral::{SymmetricEigen, product, product_of, safe_factor};
+use super::spectral::{SymmetricEigen, product, safe_factor};
 use super::{axpy, dot, norm, scale, transpose};
 use crate::error::{Error, Result, check_finite};
 use crate::watch::Watch;

@@ -3,6 +3,7 @@
 mod accurate_sum;
 pub(crate) mod block_lanczos;
 mod factor;
+mod factors;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
 mod observed_entries;
@@ -17,6 +18,7 @@ mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 pub use factor::Factor;
+pub use factors::Factors;
 pub use observed_entries::ObservedEntries;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 pub use softmax::{exp_in_place, softmax_losses};

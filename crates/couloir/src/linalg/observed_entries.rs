@@ -282,6 +282,17 @@ impl ObservedEntries {
         f64::EPSILON * (longest + 2) as f64
     }
 
+    /// How often the place that occurs most often does.
+    #[must_use]
+    pub fn most_at_one_place(&self) -> usize {
+        let Order { starts, others, .. } = &self.by_row;
+        let in_line = |line: &[usize]| {
+            let runs = others[line[0]..line[1]].chunk_by(|a, b| a == b);
+            runs.map(<[u32]>::len).max().unwrap_or(0)
+        };
+        starts.windows(2).map(in_line).max().unwrap_or(0)
+    }
+
     pub(crate) fn fingerprint(&self, print: &mut Fingerprint) {
         print.note("shape", format!("{} x {}", self.rows, self.columns));
         let mut digest = Digest::default();

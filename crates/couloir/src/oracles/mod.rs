@@ -5,6 +5,7 @@ mod batches;
 mod function;
 mod ledger;
 mod sets;
+mod spectral;
 
 pub use ledger::{Counter, Ledger, OracleCounts};
 

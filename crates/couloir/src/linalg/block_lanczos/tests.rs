@@ -1,4 +1,5 @@
 use super::*;
+use crate::linalg::spectral::product_of;
 use crate::linalg::spectral_norm;
 use crate::random::Streams;
 
