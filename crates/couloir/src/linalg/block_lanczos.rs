@@ -1,7 +1,7 @@
 //! Leading singular pairs of a matrix that is known by its products with blocks of vectors, by the block Lanczos process on
 //! the Gram matrix of its smaller side, and an upper bound of the largest singular value (docs/theory.md, section 2).
 
-use super::spectral::{SymmetricEigen, product, safe_factor};
+use super::spectral::{SymmetricEigen, product, safe_factor, transposed_product};
 use super::{axpy, dot, norm, scale, transpose};
 use crate::error::{Error, Result, check_finite};
 use crate::watch::Watch;
@@ -176,7 +176,7 @@ impl<'a> Process<'a> {
         check_finite("Lanczos vectors", &next)?;
         let mut c = vec![0.0; b * b];
         for (j, q) in self.basis.iter().enumerate() {
-            cross(n, b, q, &next, &mut c);
+            transposed_product(n, b, b, q, &next, &mut c);
             subtract(n, b, q, &c, &mut next);
             if j == k {
                 // what is not symmetric is rounding
@@ -200,7 +200,7 @@ impl<'a> Process<'a> {
         let first = orthonormalise(n, b, tiny, &mut next);
         // once more: columns that lost much are not orthogonal to the basis yet
         for q in &self.basis {
-            cross(n, b, q, &next, &mut c);
+            transposed_product(n, b, b, q, &next, &mut c);
             subtract(n, b, q, &c, &mut next);
             let mut lost = vec![0.0; b * b];
             product(b, &c, &first.r, &mut lost);
@@ -444,13 +444,6 @@ fn rescale(factor: f64, x: &mut [f64]) {
     if factor != 1.0 {
         scale(factor, x);
     }
-}
-
-/// `out = a' b` for row-major `n x k` blocks.
-fn cross(n: usize, k: usize, a: &[f64], b: &[f64], out: &mut [f64]) {
-    let (a, b) = (MatRef::from_row_major_slice(a, n, k), MatRef::from_row_major_slice(b, n, k));
-    let out = MatMut::from_row_major_slice_mut(out, k, k);
-    matmul(out, Accum::Replace, a.transpose(), b, 1.0, Par::Seq);
 }
 
 /// `x -= q c`.

@@ -15,7 +15,7 @@ pub mod uncertainty;
 pub use choice::Choice;
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
-pub use completion::{MatrixMeasurements, RobustCompletion};
+pub use completion::{MatrixMeasurements, RankOneMeasurements, RobustCompletion};
 pub use fit::{DEFAULT_TOL, FitRecord, Fitted, RobustFit, Start, Warm, auto_tau, heaviest_feature};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use measures::Measures;

@@ -3,6 +3,7 @@
 use super::{Method, Start};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::linalg::Factors;
 use crate::oracles::Counter;
 use crate::problem::{PointX, SaddleProblem, WithFallbacks};
 use crate::run::{
@@ -48,14 +49,26 @@ pub struct Solve<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Solution {
-    /// The point `x` of the best certified pair.
+    /// The point `x` of the best certified pair; empty where it is known by its `factors`.
     pub x: Vec<f64>,
+    /// The point `x` by its factors, where the method works on these alone: see [`form_x`](Self::form_x).
+    pub factors: Option<Factors>,
     /// The point `y` of the best certified pair.
     pub y: Vec<f64>,
     /// The name of the method that ran.
     pub method: &'static str,
     /// Status, certificate, trace, ledger.
     pub outcome: Outcome,
+}
+
+impl Solution {
+    /// The point `x` in full, also where it is known by its factors.
+    ///
+    /// # Errors
+    /// A matrix that does not fit into memory.
+    pub fn form_x(&self) -> Result<Vec<f64>> {
+        self.factors.as_ref().map_or_else(|| Ok(self.x.clone()), Factors::to_matrix)
+    }
 }
 
 impl<'a> Solve<'a> {
@@ -252,7 +265,8 @@ impl<'a> Solve<'a> {
         let (rules, checkpoints) = (&self.rules, &self.checkpoints);
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
-        Ok(Solution { x: x.to_vec(), y: y.to_vec(), method: solver.name(), outcome })
+        let (x, y, factors) = (x.to_vec(), y.to_vec(), solver.factors().cloned());
+        Ok(Solution { x, factors, y, method: solver.name(), outcome })
     }
 
     /// The method that was named, or the one that suits the sets.
@@ -291,7 +305,15 @@ impl<'a> Solve<'a> {
 
     /// The value tells problems apart that say nothing of themselves; none where the start points do not fit.
     fn value_at_start(&self) -> Option<f64> {
-        let mut point = PointX::new(self.problem);
+        let can = self.problem.capabilities();
+        // a large matrix is not formed: the centre of its ball is zero
+        let is_zero = self.x_start.is_none()
+            && can.matrix_operator.is_some()
+            && self.x_set.nuclear_shape().is_some();
+        let mut point = match is_zero {
+            true => PointX::at_image_zero(self.problem),
+            false => PointX::new(self.problem),
+        };
         match &self.x_start {
             Some(x) => point.x.clone_from(x),
             None => self.x_set.center(&mut point.x),
@@ -301,11 +323,14 @@ impl<'a> Solve<'a> {
             Some(start) => y.clone_from(start),
             None => self.y_set.center(&mut y),
         }
-        if point.x.len() != self.problem.dim_x() || y.len() != self.problem.dim_y() {
+        let fits = is_zero || point.x.len() == self.problem.dim_x();
+        if !fits || y.len() != self.problem.dim_y() {
             return None;
         }
         let problem = WithFallbacks::new(self.problem);
-        problem.image(&point.x, &mut point.image);
+        if !is_zero {
+            problem.image(&point.x, &mut point.image);
+        }
         problem.prepare(&point.image, &mut point.cache);
         Some(self.problem.value(point.prepared(), &y))
     }

@@ -6,7 +6,7 @@ use crate::state::Fingerprint;
 
 /// Linear measurements of a matrix that never need it whole.
 pub trait MatrixMeasurements: LinearOperator + MatrixOperator + std::fmt::Debug {
-    /// The most measurements that look at the same thing: a bound of `|A A^T|`.
+    /// A bound of `|A A^T|`, for entries how often one and the same was observed.
     fn squared_norm(&self) -> f64;
 
     /// A bound of the size of a measurement of a matrix of this nuclear norm.

@@ -2,8 +2,10 @@
 
 mod measurements;
 mod objective;
+mod rank_one;
 
 pub use measurements::MatrixMeasurements;
+pub use rank_one::RankOneMeasurements;
 
 use super::loss::ResidualLoss;
 use super::uncertainty::{RowWeights, Uncertainty};

@@ -75,10 +75,15 @@ impl MethodSettings for CorrectiveSettings {
         let constants = BlockConstants::of(start.problem)?;
         let knows_y = oracles.has_best_response()
             || constants.mu.is_some() && (oracles.has_prox(Block::Y) || constants.lyy.is_some());
-        match self.blocks {
-            AtomBlocks::Auto if !knows_y => Ok(Box::new(BothBlocks::new(start, self)?)),
-            AtomBlocks::Both => Ok(Box::new(BothBlocks::new(start, self)?)),
-            AtomBlocks::Auto | AtomBlocks::X => Ok(Box::new(OneBlock::new(start, self)?)),
+        let operator = start.problem.capabilities().matrix_operator;
+        let on_factors = start.x_set.nuclear_shape().zip(operator);
+        match (self.blocks, on_factors) {
+            (AtomBlocks::Auto | AtomBlocks::X, Some((shape, operator))) if knows_y => {
+                Ok(Box::new(OneBlock::spectral(start, self, shape, operator)?))
+            }
+            (AtomBlocks::Auto, _) if !knows_y => Ok(Box::new(BothBlocks::new(start, self)?)),
+            (AtomBlocks::Both, _) => Ok(Box::new(BothBlocks::new(start, self)?)),
+            (AtomBlocks::Auto | AtomBlocks::X, _) => Ok(Box::new(OneBlock::new(start, self)?)),
         }
     }
 
