@@ -192,12 +192,15 @@ impl<'a> OneBlock<'a, Spectral<'a>> {
         }
         check_len("rows of the operator", shape.rows, operator.shape().0)?;
         check_len("columns of the operator", shape.columns, operator.shape().1)?;
-        let oracles = start.oracles(CorrectiveSettings::ABOUT.needs)?;
+        let mut oracles = start.oracles(CorrectiveSettings::ABOUT.needs)?;
         let solver = YSolver::new(&oracles, Inner::Auto, INNER_BUDGET)?;
-        let point = PointX::at_image_zero(start.problem);
+        let mut point = PointX::at_image_zero(start.problem);
         let mut y = vec![0.0; start.problem.dim_y()];
         oracles.start(Block::Y, start.y0, &mut y)?;
-        let set = Spectral::new(shape, operator, point.image.len());
+        oracles.prepare(&mut point);
+        let mut first = vec![0.0; point.image.len()];
+        oracles.grad_image(&point, &y, &mut first)?;
+        let set = Spectral::new(shape, operator, first);
         let nothing = Factors::new(shape.rows, shape.columns, vec![], vec![], vec![]);
         Ok(OneBlock {
             solver,

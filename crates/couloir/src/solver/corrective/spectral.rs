@@ -22,6 +22,8 @@ const MORE_PAIRS: usize = 4;
 /// The most pairs that are asked for. Measured on 2,000 x 2,000, 5 % observed, to a gap of 1e-3: with at most 8, 12, 16 and 40
 /// pairs 28, 20, 17 and 14 calls, and 7.7, 5.7, 4.0 and 5.2 s of one core.
 const MOST_PAIRS: usize = 16;
+/// The accuracy of the bound at which the first directions are good enough.
+const FIRST_ACCURACY: f64 = 0.1;
 /// Block steps of one linear minimisation.
 const MOST_LANCZOS_STEPS: usize = 100;
 /// What is left of a new direction beside those that are there, below which it is not new.
@@ -58,6 +60,8 @@ pub(super) struct Spectral<'a> {
     curvature: f64,
     /// How well the linear minimisation is to be known.
     wanted: f64,
+    /// The gradient in the image at the start pair, which the first directions come from.
+    first: Vec<f64>,
 }
 
 /// Coordinates with their image, and phi there.
@@ -91,8 +95,9 @@ impl At {
 }
 
 impl<'a> Spectral<'a> {
-    /// The zero matrix.
-    pub fn new(shape: NuclearShape, operator: &'a dyn MatrixOperator, image_dim: usize) -> Self {
+    /// The zero matrix. `first` is the gradient in the image there, for the start point of y: best responses to a point far from
+    /// the optimum may look at a few observations alone, and say little of the others.
+    pub fn new(shape: NuclearShape, operator: &'a dyn MatrixOperator, first: Vec<f64>) -> Self {
         Spectral {
             operator,
             shape,
@@ -101,11 +106,12 @@ impl<'a> Spectral<'a> {
             p: 0,
             q: 0,
             s: Vec::new(),
-            image: vec![0.0; image_dim],
+            image: vec![0.0; first.len()],
             found: Leading::default(),
             stream: Streams::new(shape.seed).stream("leading pairs"),
             curvature: 0.0,
             wanted: f64::INFINITY,
+            first,
         }
     }
 
@@ -171,6 +177,21 @@ impl<'a> Spectral<'a> {
         let left = turned(&self.left, rows, self.p, &u);
         let right = turned(&self.right, columns, self.q, &v);
         Ok(Factors::new(rows, columns, left, values, right))
+    }
+
+    /// Takes in the directions of these pairs, with coordinates that leave the point where it is. Tells whether any is new.
+    fn extend(&mut self, found: &Leading) -> bool {
+        let NuclearShape { rows, columns, .. } = self.shape;
+        let k = found.sigma.len();
+        let (p, left) = extended(rows, self.p, &self.left, k, &found.left);
+        let (q, right) = extended(columns, self.q, &self.right, k, &found.right);
+        let is_new = p > self.p || q > self.q;
+        let mut s = vec![0.0; p * q];
+        for (to, from) in s.chunks_exact_mut(q.max(1)).zip(self.s.chunks_exact(self.q.max(1))) {
+            to[..self.q].copy_from_slice(from);
+        }
+        (self.p, self.q, self.s, self.left, self.right) = (p, q, s, left, right);
+        is_new
     }
 
     /// Takes a point in factors.
@@ -295,17 +316,22 @@ impl RestrictedSet for Spectral<'_> {
         Ok(LinearMin { value, lower: -radius * upper, confidence, products: *products })
     }
 
-    fn grow(&mut self, _oracles: &mut Oracles<'_>) -> Result<bool> {
-        let NuclearShape { rows, columns, .. } = self.shape;
-        let k = self.found.sigma.len();
-        let (p, left) = extended(rows, self.p, &self.left, k, &self.found.left);
-        let (q, right) = extended(columns, self.q, &self.right, k, &self.found.right);
-        let is_new = p > self.p || q > self.q;
-        let mut s = vec![0.0; p * q];
-        for (to, from) in s.chunks_exact_mut(q.max(1)).zip(self.s.chunks_exact(self.q.max(1))) {
-            to[..self.q].copy_from_slice(from);
+    fn grow(&mut self, oracles: &mut Oracles<'_>) -> Result<bool> {
+        let mut is_new = false;
+        if self.p == 0 {
+            let NuclearShape { failure, .. } = self.shape;
+            let request = Request {
+                pairs: MOST_PAIRS,
+                accuracy: FIRST_ACCURACY,
+                most_steps: MOST_LANCZOS_STEPS,
+                failure,
+            };
+            let first = oracles.leading_pairs(&self.first, request, &mut self.stream)?;
+            is_new = self.extend(&first);
         }
-        (self.p, self.q, self.s, self.left, self.right) = (p, q, s, left, right);
+        let found = std::mem::take(&mut self.found);
+        is_new |= self.extend(&found);
+        self.found = found;
         Ok(is_new)
     }
 
