@@ -21,11 +21,17 @@ pub fn problem(instance: Instance) -> couloir::Result<RobustCompletion> {
     let n = target.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.sort_by_key(|&e| (row[e as usize] as u32, column[e as usize] as u32));
-    let places = |side: &[f64]| -> Vec<u32> {
-        order.iter().map(|&e| side[e as usize] as u32).collect()
-    };
+    let places =
+        |side: &[f64]| -> Vec<u32> { order.iter().map(|&e| side[e as usize] as u32).collect() };
     let places = (places(&row), places(&column));
     let values = order.iter().map(|&e| target[e as usize]).collect();
     let uncertainty = Arc::new(ChiSquare::new(n, mu / n as f64)?);
-    RobustCompletion::of_entries(Arc::new(Squared), uncertainty, (rows, columns), places, values, tau)
+    RobustCompletion::of_entries(
+        Arc::new(Squared),
+        uncertainty,
+        (rows, columns),
+        places,
+        values,
+        tau,
+    )
 }

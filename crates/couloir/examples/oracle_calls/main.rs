@@ -18,14 +18,16 @@ use serde_json::{Value, json};
 
 const GAPS: [(&str, f64); 4] = [("0.1", 1e-1), ("0.01", 1e-2), ("0.0001", 1e-4), ("1e-06", 1e-6)];
 /// Gaps of matrix completion.
-const COMPLETION_GAPS: [(&str, f64); 4] = [("0.1", 1e-1), ("0.01", 1e-2), ("0.001", 1e-3), ("0.0001", 1e-4)];
+const COMPLETION_GAPS: [(&str, f64); 4] =
+    [("0.1", 1e-1), ("0.01", 1e-2), ("0.001", 1e-3), ("0.0001", 1e-4)];
 /// Seconds for matrix completion.
 const COMPLETION_SECONDS: f64 = 600.0;
 /// Seconds for our method, and for those that stand beside it.
 const SECONDS: (f64, f64) = (60.0, 3.0);
 
 fn report(name: &str, solve: &Solve<'_>, gaps: &[(&'static str, f64)]) -> couloir::Result<Value> {
-    let mut reached: Vec<(&str, Value)> = gaps.iter().map(|(name, _)| (*name, Value::Null)).collect();
+    let mut reached: Vec<(&str, Value)> =
+        gaps.iter().map(|(name, _)| (*name, Value::Null)).collect();
     let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
         let (counts, other) = (point.ledger.method, point.ledger.certificate);
         // in games a call is one in each block
@@ -93,7 +95,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = arguments.next().ok_or("oracle_calls FILE [METHOD...]")?;
     let wanted: Vec<String> = arguments.collect();
     let instance = Instance::read(&path)?;
-    let shape: Vec<usize> = instance.words("shape").split(' ').filter_map(|w| w.parse().ok()).collect();
+    let shape: Vec<usize> =
+        instance.words("shape").split(' ').filter_map(|w| w.parse().ok()).collect();
     if instance.words("kind") == "completion" {
         // the bench asks for no more of the largest instance
         let is_large = instance.words("sides").split(' ').any(|side| side.len() > 4);

@@ -9,6 +9,7 @@ use super::restricted::{ImageFunction, Restricted, RestrictedSet};
 use crate::domain::{Confidence, Domain, LinearMin, NuclearBall, NuclearShape, Oracle};
 use crate::error::{Error, Result};
 use crate::linalg::block_lanczos::{Leading, Request};
+use crate::linalg::scratch::Pool;
 use crate::linalg::spectral::{product_of, transposed_product};
 use crate::linalg::{Factors, axpy, combine, dot, dot_difference, norm, scale, transpose};
 use crate::oracles::Oracles;
@@ -62,6 +63,7 @@ pub(super) struct Spectral<'a> {
     wanted: f64,
     /// The gradient in the image at the start pair, which the first directions come from.
     first: Vec<f64>,
+    scratch: Pool,
 }
 
 /// Coordinates with their image, and phi there.
@@ -112,32 +114,33 @@ impl<'a> Spectral<'a> {
             curvature: 0.0,
             wanted: f64::INFINITY,
             first,
+            scratch: Pool::new(),
         }
     }
 
     /// Writes the image of `U s V'`.
     fn image_of(&self, s: &[f64], out: &mut [f64]) {
         let (rows, p, q) = (self.shape.rows, self.p, self.q);
-        let mut product = vec![0.0; rows * q];
-        product_of(rows, p, q, &self.left, s, &mut product);
-        self.operator.image_of_product(q, &product, &self.right, out);
+        self.scratch.with(rows * q, |product| {
+            product_of(rows, p, q, &self.left, s, product);
+            self.operator.image_of_product(q, product, &self.right, out);
+        });
     }
 
     /// Writes `U' (A' slope) V`.
     fn pull_back(&self, slope: &[f64], out: &mut [f64]) {
         let (rows, p, q) = (self.shape.rows, self.p, self.q);
-        let mut product = vec![0.0; rows * q];
-        self.operator.adjoint_times(slope, q, &self.right, &mut product);
-        transposed_product(rows, p, q, &self.left, &product, out);
+        self.scratch.with(rows * q, |product| {
+            self.operator.adjoint_times(slope, q, &self.right, product);
+            transposed_product(rows, p, q, &self.left, product, out);
+        });
     }
 
     /// The image of these coordinates, and phi there.
-    fn look(&self, phi: &mut dyn ImageFunction, s: Vec<f64>) -> Result<At> {
-        let mut image = vec![0.0; self.image.len()];
-        self.image_of(&s, &mut image);
-        let mut slope = vec![0.0; image.len()];
-        let value = phi.look(&image, &mut slope)?;
-        Ok(At { s, image, slope, value })
+    fn look(&self, phi: &mut dyn ImageFunction, at: &mut At) -> Result<()> {
+        self.image_of(&at.s, &mut at.image);
+        at.value = phi.look(&at.image, &mut at.slope)?;
+        Ok(())
     }
 
     /// The singular value decomposition of `S`: left vectors, values, right vectors, all in columns.
@@ -244,19 +247,19 @@ impl RestrictedSet for Spectral<'_> {
         let (mut least, mut seen, mut idle) = (value, value, 0);
         // the point from which steps are taken: `here`, or beyond it
         let mut at = here.clone();
+        let (mut trial, mut before) = (here.clone(), here.clone());
         let (mut momentum, mut is_beyond) = (1.0f64, false);
         for step in 1..=MOST_STEPS {
-            let trial = loop {
-                let mut s = vec![0.0; p * q];
-                oracle.prox(&gradient, &at.s, self.curvature, &mut s)?;
-                let trial = self.look(phi, s)?;
+            loop {
+                oracle.prox(&gradient, &at.s, self.curvature, &mut trial.s)?;
+                self.look(phi, &mut trial)?;
                 if at.bends_below(&gradient, &trial, self.curvature, tie)
                     || !(self.curvature < 1e300)
                 {
-                    break trial;
+                    break;
                 }
                 self.curvature *= 2.0;
-            };
+            }
             self.curvature *= 0.9;
             if !(trial.value <= least + tie) {
                 if !is_beyond {
@@ -270,7 +273,8 @@ impl RestrictedSet for Spectral<'_> {
             least = least.min(trial.value);
             let along: f64 =
                 (0..p * q).map(|i| (at.s[i] - trial.s[i]) * (trial.s[i] - here.s[i])).sum();
-            let before = std::mem::replace(&mut here, trial);
+            std::mem::swap(&mut before, &mut here);
+            std::mem::swap(&mut here, &mut trial);
             let restarts = is_beyond && along > 0.0;
             if restarts || step % LOOK_EVERY == 0 {
                 self.pull_back(&here.slope, &mut gradient);
