@@ -14,7 +14,8 @@ pub struct CorrectiveSettings {
     /// The most atoms that are kept in a block. Where one more would exceed it, atoms of weight zero leave, and then the two
     /// lightest are merged into one, which leaves the point where it is.
     pub atoms: usize,
-    /// Restricted problems are solved to this share of the certified gap, or better.
+    /// Restricted problems are solved to this share of the certified gap, or better; on large nuclear balls, where they take
+    /// products, to 50 times this share and at most a tenth.
     pub share: f64,
     /// Which blocks are kept as atoms.
     pub blocks: AtomBlocks,
