@@ -1,6 +1,7 @@
 """Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
 
 from ._classifier import RobustClassifier
+from ._completion import MatrixCompletion
 from ._couloir import __version__
 from ._cross_validation import RobustClassifierCV
 from ._plot import plot
@@ -14,6 +15,7 @@ __all__ = [
     "Interrupted",
     "L1Ball",
     "L2Ball",
+    "MatrixCompletion",
     "NuclearBall",
     "RobustClassifier",
     "RobustClassifierCV",

@@ -10,6 +10,7 @@ __all__ = [
     "__version__",
     "auto_tau",
     "check_gradient",
+    "fit_completion",
     "fit_robust",
     "methods",
     "path_robust",
@@ -23,6 +24,13 @@ _Floats = NDArray[np.float64]
 
 __version__: str
 
+def fit_completion(
+    rows: NDArray[np.uint32],
+    columns: NDArray[np.uint32],
+    values: _Floats,
+    settings: dict[str, Any],
+    groups: NDArray[np.uint32] | None = None,
+) -> dict[str, Any]: ...
 def fit_robust(
     x: Any,
     centre: _Floats,

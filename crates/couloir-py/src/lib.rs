@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod checkpoints;
+mod completion;
 mod failure;
 mod fit;
 mod page;
@@ -21,6 +22,8 @@ mod _couloir {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use super::completion::fit_completion;
     #[pymodule_export]
     use super::fit::fit_robust;
     #[pymodule_export]

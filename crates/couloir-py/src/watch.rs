@@ -3,9 +3,9 @@
 use couloir::run::{Algorithm, Flow, Observer, TracePoint};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often signals are looked at.
@@ -14,12 +14,17 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Ends a run when told to, and remembers its last record.
 #[derive(Default)]
 pub struct Watch {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     last: Mutex<Option<TracePoint>>,
     checkpoint_error: Mutex<Option<String>>,
 }
 
 impl Watch {
+    /// The flag that is raised when the work is to end, for inner loops.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+
     pub fn observer(&self) -> impl Observer + '_ {
         Watching(self)
     }

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::state::Archive;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 /// Samples of an infinite population in one batch at the most: 1 GiB of keys.
@@ -49,6 +49,12 @@ impl Streams {
     }
 }
 
+/// A standard normal number from two words (Box and Muller).
+pub(crate) fn gaussian(rng: &mut impl Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
+}
+
 /// One stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
@@ -62,6 +68,12 @@ impl Stream {
     pub fn word(&mut self) -> u64 {
         self.drawn += 1;
         self.rng.next_u64()
+    }
+
+    /// A standard normal number.
+    pub(crate) fn gaussian(&mut self) -> f64 {
+        self.drawn += 2;
+        gaussian(&mut self.rng)
     }
 
     /// Words drawn so far.

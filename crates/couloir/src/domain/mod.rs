@@ -34,7 +34,7 @@ pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
-pub use nuclear_ball::{LanczosSettings, NuclearBall};
+pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
 pub use simplex::Simplex;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
@@ -158,6 +158,11 @@ pub trait Domain: Send + Sync {
     /// Whether the set is a polytope, or `None` if nobody knows: a set that is known by its linear minimisation alone.
     /// Methods for polytopes refuse sets that are none.
     fn is_polytope(&self) -> Option<bool> {
+        None
+    }
+
+    /// What a nuclear-norm ball is, for methods that keep its points as thin factors; none for every other set.
+    fn nuclear_shape(&self) -> Option<NuclearShape> {
         None
     }
 

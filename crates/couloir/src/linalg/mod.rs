@@ -1,9 +1,12 @@
 //! Dense kernels and spectral routines.
 
 mod accurate_sum;
+pub(crate) mod block_lanczos;
 mod factor;
+mod factors;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
+mod observed_entries;
 mod rare_columns;
 pub(crate) mod scratch;
 pub(crate) mod simd;
@@ -16,6 +19,8 @@ mod vector;
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 #[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
+pub use factors::Factors;
+pub use observed_entries::ObservedEntries;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 #[doc(hidden)] // for our own benchmarks
 pub use softmax::{exp_in_place, softmax_losses};

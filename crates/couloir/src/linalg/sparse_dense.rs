@@ -272,7 +272,7 @@ pub(crate) fn score_rows(
 
 /// Line `i` of `out` is `sum_j m_ij dense_j`, summed over the parts `(m, dense)`, for the lines between the first and the
 /// last task bound.
-fn products(parts: &[(Lines<'_>, &[f64])], tasks: &[u32], h: usize, out: &mut [f64]) {
+pub(super) fn products(parts: &[(Lines<'_>, &[f64])], tasks: &[u32], h: usize, out: &mut [f64]) {
     if h == 0 || tasks.len() < 2 {
         return;
     }

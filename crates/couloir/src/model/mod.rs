@@ -3,6 +3,7 @@
 mod choice;
 mod classifier;
 mod classifier_file;
+mod completion;
 mod fit;
 mod group_robust;
 pub mod loss;
@@ -14,6 +15,7 @@ pub mod uncertainty;
 pub use choice::Choice;
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
+pub use completion::{MatrixMeasurements, RankOneMeasurements, RobustCompletion};
 pub use fit::{DEFAULT_TOL, FitRecord, Fitted, RobustFit, Start, Warm, auto_tau, heaviest_feature};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use measures::Measures;

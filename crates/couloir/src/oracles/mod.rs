@@ -7,6 +7,7 @@ mod function;
 mod ledger;
 mod rounding;
 mod sets;
+mod spectral;
 
 pub(crate) use consistency::{Bend, FirstOrder, check_minimum, check_order};
 pub use ledger::{Counter, Ledger, OracleCounts};

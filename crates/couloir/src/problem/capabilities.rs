@@ -2,7 +2,8 @@
 
 use super::{
     BatchRestriction, BestResponse, ColumnWise, Curvature, ExactDifferences, Identity, ImageSpace,
-    KnownConstants, KnownRounding, LinearOperator, Preparation, Sampled, SampledConstants,
+    KnownConstants, KnownRounding, LinearOperator, MatrixOperator, Preparation, Sampled,
+    SampledConstants,
 };
 use std::fmt;
 
@@ -49,6 +50,8 @@ pub struct Capabilities<'a> {
     pub operator: Option<&'a dyn LinearOperator>,
     /// The operator treats all columns alike. Without: trials on sets of matrices cost operator products.
     pub column_wise: Option<&'a dyn ColumnWise>,
+    /// The operator works on factors of matrices. Without: points are whole matrices.
+    pub matrix_operator: Option<&'a dyn MatrixOperator>,
     /// This process holds only a part of every image. Without: it holds whole images.
     pub image_space: Option<&'a dyn ImageSpace>,
     /// Work that depends on the image alone is done once for each point. Without: there is no cache.
@@ -78,6 +81,7 @@ impl<'a> Capabilities<'a> {
     pub const NONE: Capabilities<'static> = Capabilities {
         operator: None,
         column_wise: None,
+        matrix_operator: None,
         image_space: None,
         preparation: None,
         best_response: None,
@@ -98,6 +102,7 @@ impl<'a> Capabilities<'a> {
         Capabilities {
             operator: self.operator,
             column_wise: self.column_wise,
+            matrix_operator: self.matrix_operator,
             image_space: self.image_space,
             preparation: self.preparation,
             ..Capabilities::NONE
@@ -115,6 +120,13 @@ impl<'a> Capabilities<'a> {
     #[must_use]
     pub fn with_column_wise(mut self, column_wise: &'a dyn ColumnWise) -> Self {
         self.column_wise = Some(column_wise);
+        self
+    }
+
+    /// These capabilities and an operator that works on factors of matrices.
+    #[must_use]
+    pub fn with_matrix_operator(mut self, operator: &'a dyn MatrixOperator) -> Self {
+        self.matrix_operator = Some(operator);
         self
     }
 
@@ -203,6 +215,7 @@ impl fmt::Debug for Capabilities<'_> {
         let Capabilities {
             operator,
             column_wise,
+            matrix_operator,
             image_space,
             preparation,
             best_response,
@@ -218,6 +231,7 @@ impl fmt::Debug for Capabilities<'_> {
         let entries = [
             ("operator", operator.is_some()),
             ("column_wise", column_wise.is_some()),
+            ("matrix_operator", matrix_operator.is_some()),
             ("image_space", image_space.is_some()),
             ("preparation", preparation.is_some()),
             ("best_response", best_response.is_some()),

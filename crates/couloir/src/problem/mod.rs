@@ -4,7 +4,7 @@
 //! trait of its own, and [`SaddleProblem::capabilities`] names those that a problem has:
 //!
 //! * [`LinearOperator`]: `f` depends on `x` through a linear image `A x`, which solvers carry along with their iterates;
-//!   [`ColumnWise`]: the operator treats all columns of a matrix alike;
+//!   [`ColumnWise`]: the operator treats all columns of a matrix alike; [`MatrixOperator`]: it needs no whole matrix;
 //! * [`Preparation`]: work that depends on the image alone is done once for each point and used for every `y`;
 //! * [`BestResponse`]: the maximiser of `f(x, .)` is known;
 //! * [`Curvature`]: second derivatives of `max over y of f(., y)`;
@@ -24,6 +24,7 @@ mod differences;
 mod fallbacks;
 mod identity;
 mod image_space;
+mod matrix_operator;
 mod operator;
 mod point;
 mod preparation;
@@ -42,6 +43,7 @@ pub use differences::{ExactDifferences, Measured};
 pub use fallbacks::WithFallbacks;
 pub use identity::Identity;
 pub use image_space::{ImageSpace, LocalImages};
+pub use matrix_operator::MatrixOperator;
 pub use operator::{ColumnWise, LinearOperator};
 pub(crate) use point::Imaged;
 pub use point::PointX;

@@ -29,6 +29,13 @@ impl PointX {
         }
     }
 
+    /// The point whose image is zero, without its vector, and nothing prepared.
+    pub(crate) fn at_image_zero(problem: &dyn SaddleProblem) -> Self {
+        let problem = WithFallbacks::new(problem);
+        let (image, cache) = (vec![0.0; problem.image_dim()], vec![0.0; problem.cache_dim()]);
+        PointX { x: Vec::new(), image, cache }
+    }
+
     /// Room for the image and the cache of another point, without a copy of this one's.
     pub(crate) fn room_for_image(&self) -> Self {
         let zeros = |like: &[f64]| vec![0.0; like.len()];

@@ -19,6 +19,7 @@ pub use trace::{TRACE_RECORDS, Trace, TracePoint};
 
 use crate::certificate::{Bounds, Certificate};
 use crate::error::{Block, Error, Result};
+use crate::linalg::Factors;
 use crate::oracles::Ledger;
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
@@ -59,6 +60,12 @@ pub trait Algorithm {
 
     /// The best certified pair so far.
     fn best(&self) -> (&[f64], &[f64]);
+
+    /// The point `x` of the best pair by its factors, where the method keeps it so; the vector of [`best`](Algorithm::best) is
+    /// then empty.
+    fn factors(&self) -> Option<&Factors> {
+        None
+    }
 
     /// The current iterate, with the average of the `y`s where the method takes one: what theory bounds.
     fn current(&self) -> (&[f64], &[f64]);

@@ -5,6 +5,7 @@ use super::members::return_members;
 use super::{Method, Start};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::linalg::Factors;
 use crate::oracles::{Counter, Oracles};
 use crate::problem::{PointX, SaddleProblem, WithFallbacks};
 use crate::run::{
@@ -50,14 +51,26 @@ pub struct Solve<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Solution {
-    /// The point `x` of the best certified pair.
+    /// The point `x` of the best certified pair; empty where it is known by its `factors`.
     pub x: Vec<f64>,
+    /// The point `x` by its factors, where the method works on these alone: see [`form_x`](Self::form_x).
+    pub factors: Option<Factors>,
     /// The point `y` of the best certified pair.
     pub y: Vec<f64>,
     /// The name of the method that ran.
     pub method: &'static str,
     /// Status, certificate, trace, ledger.
     pub outcome: Outcome,
+}
+
+impl Solution {
+    /// The point `x` in full, also where it is known by its factors.
+    ///
+    /// # Errors
+    /// A matrix that does not fit into memory.
+    pub fn form_x(&self) -> Result<Vec<f64>> {
+        self.factors.as_ref().map_or_else(|| Ok(self.x.clone()), Factors::to_matrix)
+    }
 }
 
 impl<'a> Solve<'a> {
@@ -254,11 +267,14 @@ impl<'a> Solve<'a> {
         let (rules, checkpoints) = (&self.rules, &self.checkpoints);
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
-        let (x, y, method) = (x.to_vec(), y.to_vec(), solver.name());
-        let mut solution = Solution { x, y, method, outcome };
-        // the points as they are, and their certificate, are what there is where gradients fail now
-        let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
-        look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
+        let (x, y, factors) = (x.to_vec(), y.to_vec(), solver.factors().cloned());
+        let mut solution = Solution { x, factors, y, method: solver.name(), outcome };
+        // factors are never formed here, and their certificate takes no other look
+        if solution.factors.is_none() {
+            // the points as they are, and their certificate, are what there is where gradients fail now
+            let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
+            look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
+        }
         Ok(solution)
     }
 
@@ -298,7 +314,15 @@ impl<'a> Solve<'a> {
 
     /// The value tells problems apart that say nothing of themselves; none where the start points do not fit.
     fn value_at_start(&self) -> Option<f64> {
-        let mut point = PointX::new(self.problem);
+        let can = self.problem.capabilities();
+        // a large matrix is not formed: the centre of its ball is zero
+        let is_zero = self.x_start.is_none()
+            && can.matrix_operator.is_some()
+            && self.x_set.nuclear_shape().is_some();
+        let mut point = match is_zero {
+            true => PointX::at_image_zero(self.problem),
+            false => PointX::new(self.problem),
+        };
         match &self.x_start {
             Some(x) => point.x.clone_from(x),
             None => self.x_set.center(&mut point.x),
@@ -308,11 +332,14 @@ impl<'a> Solve<'a> {
             Some(start) => y.clone_from(start),
             None => self.y_set.center(&mut y),
         }
-        if point.x.len() != self.problem.dim_x() || y.len() != self.problem.dim_y() {
+        let fits = is_zero || point.x.len() == self.problem.dim_x();
+        if !fits || y.len() != self.problem.dim_y() {
             return None;
         }
         let problem = WithFallbacks::new(self.problem);
-        problem.image(&point.x, &mut point.image);
+        if !is_zero {
+            problem.image(&point.x, &mut point.image);
+        }
         problem.prepare(&point.image, &mut point.cache);
         Some(self.problem.value(point.prepared(), &y))
     }

@@ -1,7 +1,7 @@
 //! The top singular pair of a large matrix from a warm-started Lanczos process, with a bound that holds with
 //! high probability.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
 use crate::domain::{Confidence, LinearMin};
@@ -9,6 +9,7 @@ use crate::error::{Error, Result, check_finite, check_positive};
 use crate::linalg::lanczos::{Lanczos, Stop, chebyshev_bound};
 use crate::linalg::spectral::{Thin, max_abs, safe_factor};
 use crate::linalg::{norm, scale};
+use crate::random::gaussian;
 use crate::state::Archive;
 use crate::watch::Watch;
 
@@ -192,10 +193,4 @@ impl LanczosFinder {
             products: 2 * found.steps as u64 + 1,
         })
     }
-}
-
-/// A standard Gaussian number (Box and Muller).
-fn gaussian(rng: &mut Pcg64) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
 }

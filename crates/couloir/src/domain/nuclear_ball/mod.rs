@@ -50,6 +50,23 @@ pub struct NuclearBall {
     exact_up_to: usize,
 }
 
+/// What is known of a nuclear-norm ball where points are not kept as vectors: see
+/// [`Domain::nuclear_shape`](super::Domain::nuclear_shape).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NuclearShape {
+    /// The number of rows of a point.
+    pub rows: usize,
+    /// The number of columns of a point.
+    pub columns: usize,
+    /// The radius.
+    pub radius: f64,
+    /// The probability with which the upper bound of one largest singular value may fail.
+    pub failure: f64,
+    /// The seed of the random start vectors that it rests on.
+    pub seed: u64,
+}
+
 impl NuclearBall {
     /// The ball of the given radius around the zero matrix.
     ///
@@ -201,6 +218,12 @@ impl Domain for NuclearBall {
 
     fn is_polytope(&self) -> Option<bool> {
         Some(false)
+    }
+
+    fn nuclear_shape(&self) -> Option<NuclearShape> {
+        let NuclearBall { rows, cols, radius, .. } = *self;
+        let LanczosSettings { failure, seed, .. } = self.lanczos.clone().unwrap_or_default();
+        Some(NuclearShape { rows, columns: cols, radius, failure, seed })
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {

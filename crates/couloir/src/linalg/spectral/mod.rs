@@ -47,6 +47,21 @@ pub(crate) fn product_of(
     matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
 }
 
+/// `out = a' b` of row-major matrices, `n x p` and `n x q`.
+pub(crate) fn transposed_product(
+    n: usize,
+    p: usize,
+    q: usize,
+    a: &[f64],
+    b: &[f64],
+    out: &mut [f64],
+) {
+    let a = MatRef::from_row_major_slice(a, n, p);
+    let b = MatRef::from_row_major_slice(b, n, q);
+    let out = MatMut::from_row_major_slice_mut(out, p, q);
+    matmul(out, Accum::Replace, a.transpose(), b, 1.0, Par::Seq);
+}
+
 /// The largest magnitude in `x`.
 pub(crate) fn max_abs(x: &[f64]) -> f64 {
     const LANES: usize = 8;

@@ -1,8 +1,12 @@
-//! Losses on scores: what a row costs whose `h` scores and label are known.
+//! Losses on scores: what a row costs whose `h` scores and label are known, or whose score misses its target by so much.
 
 mod multinomial_logistic;
+mod residual;
 
 pub use multinomial_logistic::MultinomialLogistic;
+pub use residual::{
+    Huber, MakeResidualLoss, RESIDUAL_LOSSES, ResidualLoss, ResidualLossChoice, Squared,
+};
 
 use super::choice::{Choice, Tabled};
 use crate::linalg::Rows;

@@ -81,6 +81,9 @@ impl<'a> RowData<'a> {
     }
 }
 
+/// Rows whose losses are added up at a time.
+const SUMMED: usize = 256;
+
 /// How concave the penalty is, as far as that is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Moduli {
@@ -124,6 +127,44 @@ impl RowWeights {
                 ),
             }),
         }
+    }
+
+    /// Lends the weight of every row; `room` has as many numbers.
+    pub(super) fn with_weights<T>(
+        &self,
+        y: &[f64],
+        room: &mut [f64],
+        work: impl FnOnce(&[f64]) -> T,
+    ) -> T {
+        let RowWeights::Shared { entry, share } = self else { return work(y) };
+        for ((w, e), share) in room.iter_mut().zip(&**entry).zip(&**share) {
+            *w = share * y[*e as usize];
+        }
+        work(room)
+    }
+
+    /// Lends the sums of the losses of the rows that each entry of `y` weighs, times their shares; `room` has a number for
+    /// each entry.
+    pub(super) fn with_sums<T>(
+        &self,
+        losses: &[f64],
+        room: &mut [f64],
+        work: impl FnOnce(&[f64]) -> T,
+    ) -> T {
+        let RowWeights::Shared { entry, share } = self else { return work(losses) };
+        room.fill(0.0);
+        // sums of many rows, piece by piece, so that rounding does not grow with their number
+        let piece = SUMMED.max(room.len());
+        let mut sums = vec![0.0; room.len()];
+        for (k, losses) in losses.chunks(piece).enumerate() {
+            sums.fill(0.0);
+            let rows = k * piece..k * piece + losses.len();
+            for ((l, e), share) in losses.iter().zip(&entry[rows.clone()]).zip(&share[rows]) {
+                sums[*e as usize] += share * l;
+            }
+            room.iter_mut().zip(&sums).for_each(|(o, s)| *o += s);
+        }
+        work(room)
     }
 
     /// The entry of `y` that weighs a row, and the row's share in it.

@@ -321,7 +321,7 @@ impl<'a> BothBlocks<'a> {
         let charge = rounding(xs.len() + ys.len() + now.image.len() + now.y.len(), size);
         best.confidence = best.confidence.and(in_x.confidence).and(in_y.confidence);
         let (upper, lower) = (value + gap_y + charge, value - gap_x - charge);
-        best.take(upper, lower, xs, &now.image, &now.y);
+        best.take(upper, lower, xs, &now.image, &now.y)?;
         self.is_asked = true;
         Ok(())
     }

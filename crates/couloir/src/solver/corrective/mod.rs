@@ -11,6 +11,7 @@ mod restricted;
 mod saddle_qp;
 mod settings;
 mod simplex_qp;
+mod spectral;
 
 pub use both_blocks::BothBlocks;
 pub use one_block::OneBlock;

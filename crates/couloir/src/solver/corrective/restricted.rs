@@ -2,6 +2,7 @@
 
 use crate::domain::LinearMin;
 use crate::error::Result;
+use crate::linalg::Factors;
 use crate::oracles::Oracles;
 use crate::state::Archive;
 
@@ -55,8 +56,16 @@ pub(in crate::solver) trait RestrictedSet {
     /// The size of the terms in the inner product of a slope with the image of the point, for its rounding.
     fn scale(&self, slope: &[f64]) -> f64;
 
-    /// Writes the point in full.
+    /// Writes the point in full. Never called where there are [`factors`](Self::factors).
     fn write(&self, x: &mut [f64]);
+
+    /// The point by its factors, for sets whose points are too large to be written in full.
+    ///
+    /// # Errors
+    /// A decomposition that fails.
+    fn factors(&self) -> Option<Result<Factors>> {
+        None
+    }
 
     /// Saves or loads it.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()>;

@@ -14,7 +14,8 @@ pub struct CorrectiveSettings {
     /// The most atoms that are kept in a block. Where one more would exceed it, atoms of weight zero leave, and then the two
     /// lightest are merged into one, which leaves the point where it is.
     pub atoms: usize,
-    /// Restricted problems are solved to this share of the certified gap, or better.
+    /// Restricted problems are solved to this share of the certified gap, or better; on large nuclear balls, where they take
+    /// products, to 50 times this share and at most a tenth.
     pub share: f64,
     /// Which blocks are kept as atoms.
     pub blocks: AtomBlocks,
@@ -75,10 +76,15 @@ impl MethodSettings for CorrectiveSettings {
         let constants = BlockConstants::of(start.problem)?;
         let knows_y = oracles.has_best_response()
             || constants.mu.is_some() && (oracles.has_prox(Block::Y) || constants.lyy.is_some());
-        match self.blocks {
-            AtomBlocks::Auto if !knows_y => Ok(Box::new(BothBlocks::new(start, self)?)),
-            AtomBlocks::Both => Ok(Box::new(BothBlocks::new(start, self)?)),
-            AtomBlocks::Auto | AtomBlocks::X => Ok(Box::new(OneBlock::new(start, self)?)),
+        let operator = start.problem.capabilities().matrix_operator;
+        let on_factors = start.x_set.nuclear_shape().zip(operator);
+        match (self.blocks, on_factors) {
+            (AtomBlocks::Auto | AtomBlocks::X, Some((shape, operator))) if knows_y => {
+                Ok(Box::new(OneBlock::spectral(start, self, shape, operator)?))
+            }
+            (AtomBlocks::Auto, _) if !knows_y => Ok(Box::new(BothBlocks::new(start, self)?)),
+            (AtomBlocks::Both, _) => Ok(Box::new(BothBlocks::new(start, self)?)),
+            (AtomBlocks::Auto | AtomBlocks::X, _) => Ok(Box::new(OneBlock::new(start, self)?)),
         }
     }
 
