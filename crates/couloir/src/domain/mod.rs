@@ -13,6 +13,7 @@
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
 //! | [`LoSet`] | the user's closure | - | - |
 
+mod atom;
 mod box_set;
 mod by_gram;
 mod l1_ball;
@@ -24,6 +25,7 @@ mod simplex;
 mod slide;
 mod threshold;
 
+pub use atom::Atom;
 pub use box_set::BoxSet;
 pub(crate) use by_gram::mixed;
 pub use by_gram::{ByGram, Factor, Products};
@@ -33,6 +35,7 @@ pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall};
 pub use simplex::Simplex;
+pub(crate) use slide::OverAtoms;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
 use crate::error::{Error, Result};
@@ -159,6 +162,16 @@ pub trait Oracle: Send {
     /// On what the answers of linear minimisations rest that a slide takes on its own.
     fn confidence(&self) -> Confidence {
         Confidence::AsGiven
+    }
+
+    /// A minimiser of `<g, .>` in the form that suits it, with its minimum. `scratch` has the set's dimension. By
+    /// [`lmo`](Oracle::lmo), unless the set has its vertices in another form.
+    ///
+    /// # Errors
+    /// As [`lmo`](Oracle::lmo).
+    fn atom(&mut self, g: &[f64], scratch: &mut [f64]) -> Result<(Atom, LinearMin)> {
+        let minimum = self.lmo(g, scratch)?;
+        Ok((Atom::from_point(scratch), minimum))
     }
 
     /// The minimum of `<g, .>` over the set without the minimiser, for less than [`lmo`](Oracle::lmo) where the set

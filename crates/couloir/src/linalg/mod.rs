@@ -1,12 +1,14 @@
 //! Dense kernels and spectral routines.
 
 mod accurate_sum;
+mod cholesky;
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
 mod rare_columns;
 pub(crate) mod scratch;
 pub(crate) mod simd;
+mod simplex_qp;
 mod softmax;
 mod sparse;
 mod sparse_dense;
@@ -16,6 +18,7 @@ mod vector;
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 #[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
+pub(crate) use simplex_qp::ActiveSet;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 #[doc(hidden)] // for our own benchmarks
 pub use softmax::{exp_in_place, softmax_losses};
