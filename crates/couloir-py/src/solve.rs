@@ -22,6 +22,7 @@ use crate::sets::Described;
 #[pyo3(from_item_all)]
 pub struct Rules {
     method: String,
+    inner: Option<String>,
     seed: u64,
     tol: Option<f64>,
     relative_tol: Option<f64>,
@@ -33,6 +34,13 @@ pub struct Rules {
 impl Rules {
     fn method(&self) -> PyResult<Method> {
         let method: Method = self.method.parse().map_err(to_python)?;
+        let method = match &self.inner {
+            Some(inner) => {
+                let inner = inner.parse().map_err(to_python)?;
+                method.with_inner(inner).map_err(to_python)?
+            }
+            None => method,
+        };
         Ok(method.with_seed(self.seed))
     }
 

@@ -23,7 +23,9 @@ impl Cholesky {
             let known = dot(&new, self.factor.get(j).map_or(&new, |l| &l[..j]));
             new.push(match self.factor.get(j) {
                 Some(l) => (entry - known) / l[j],
-                None => (entry - known).max(LEAST_PIVOT * entry.abs()).max(f64::MIN_POSITIVE).sqrt(),
+                None => {
+                    (entry - known).max(LEAST_PIVOT * entry.abs()).max(f64::MIN_POSITIVE).sqrt()
+                }
             });
         }
         self.factor.push(new);

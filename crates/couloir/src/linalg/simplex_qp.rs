@@ -47,7 +47,8 @@ impl ActiveSet {
     /// The active set with these free vertices, in their order.
     pub fn restore(free: &[usize], shift: f64, form: &mut dyn Columns) -> Result<Self> {
         let diagonal = Vec::with_capacity(free.len());
-        let mut set = ActiveSet { free: free.to_vec(), factor: Cholesky::default(), diagonal, shift };
+        let mut set =
+            ActiveSet { free: free.to_vec(), factor: Cholesky::default(), diagonal, shift };
         for vertex in free {
             set.diagonal.push(form.column(*vertex)?[*vertex]);
         }

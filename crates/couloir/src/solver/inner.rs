@@ -42,9 +42,10 @@ impl Inner {
                 ("auto", "exact where the problem or the set allows it, otherwise over atoms")
             }
             Inner::Slide => ("slide", "by conditional gradient steps, which never project"),
-            Inner::Atoms => {
-                ("atoms", "by quadratic programs over the points that the oracle has returned so far")
-            }
+            Inner::Atoms => (
+                "atoms",
+                "by quadratic programs over the points that the oracle has returned so far",
+            ),
             Inner::Exact => ("exact", "by the problem's best response or the set's exact prox"),
         }
     }

@@ -8,7 +8,7 @@ use crate::linalg::{ActiveSet, dot, dot_difference, norm};
 use crate::state::Archive;
 use crate::watch::Watch;
 
-/// Atoms without weight that are kept; beyond that those leave first whose weight has been zero for longest.
+/// Atoms without weight that are kept; where there are more, the oldest ones leave.
 const MOST_IDLE: usize = 1000;
 /// The gap over the atoms at hand, as a share of the one that is asked for over the set.
 const SHARE: f64 = 0.1;
@@ -51,11 +51,8 @@ struct Hull {
     atoms: Vec<Atom>,
     /// The weights of the last point.
     weights: Vec<f64>,
-    /// The slide in which an atom last had weight.
-    used: Vec<u64>,
     gram: Vec<Vec<f64>>,
     active: ActiveSet,
-    slides: u64,
     /// `r + beta (u - q)`, and its products with the atoms.
     gradient: Vec<f64>,
     slopes: Vec<f64>,
@@ -66,7 +63,6 @@ impl Hull {
     fn join(&mut self, atom: Atom, point: &[f64], weight: f64) {
         self.atoms.push(atom);
         self.weights.push(weight);
-        self.used.push(self.slides);
         self.widen(point);
     }
 
@@ -80,26 +76,22 @@ impl Hull {
     /// Gives the Gram matrix its next row and column, which are those of this point.
     fn widen(&mut self, point: &[f64]) {
         let last = self.gram.len();
-        let mut products: Vec<f64> = self.atoms[..=last].iter().map(|p| p.dot(point)).collect();
+        let products: Vec<f64> = self.atoms[..=last].iter().map(|p| p.dot(point)).collect();
         self.gram.iter_mut().zip(&products).for_each(|(row, product)| row.push(*product));
-        products.shrink_to_fit();
         self.gram.push(products);
     }
 
-    /// Lets those atoms leave that have had no weight for longest, where there are too many of them.
+    /// Lets the oldest atoms without weight leave, where there are too many of them.
     fn shrink(&mut self) {
-        let mut idle: Vec<usize> = (0..self.atoms.len()).filter(|j| self.weights[*j] == 0.0).collect();
-        let Some(surplus) = idle.len().checked_sub(MOST_IDLE).filter(|surplus| *surplus > 0) else {
+        let is_idle = |j: &usize| self.weights[*j] == 0.0 && !self.active.free().contains(j);
+        let mut idle: Vec<usize> = (0..self.atoms.len()).filter(is_idle).collect();
+        if idle.len() <= MOST_IDLE {
             return;
-        };
-        idle.retain(|j| !self.active.free().contains(j));
-        idle.sort_by_key(|j| self.used[*j]);
-        idle.truncate(surplus.max(MOST_IDLE / 4));
-        idle.sort_unstable();
+        }
+        idle.truncate(idle.len() - MOST_IDLE + MOST_IDLE / 4);
         for gone in idle.into_iter().rev() {
             self.atoms.remove(gone);
             self.weights.remove(gone);
-            self.used.remove(gone);
             self.gram.remove(gone);
             for row in &mut self.gram {
                 row.remove(gone);
@@ -143,35 +135,37 @@ impl Hull {
         Ok(())
     }
 
-    fn note_use(&mut self) {
-        self.slides += 1;
-        for (used, _) in self.used.iter_mut().zip(&self.weights).filter(|(_, w)| **w > 0.0) {
-            *used = self.slides;
-        }
-    }
-
+    /// Saves or loads it; the Gram matrix and the factor are computed from the rest.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let dim = self.gradient.len();
-        archive.list("atoms", &mut self.atoms, Atom::default, |archive, atom| atom.state(archive))?;
-        archive.list("weights", &mut self.weights, || 0.0, |archive, w| archive.magnitude("weight", w))?;
-        archive.list("used", &mut self.used, || 0, |archive, used| archive.count("slide", used))?;
+        archive
+            .list("atoms", &mut self.atoms, Atom::default, |archive, atom| atom.state(archive))?;
+        archive.list(
+            "weights",
+            &mut self.weights,
+            || 0.0,
+            |archive, w| archive.magnitude("weight", w),
+        )?;
         let mut free: Vec<u64> = self.active.free().iter().map(|j| *j as u64).collect();
         archive.list("free", &mut free, || 0, |archive, free| archive.count("atom", free))?;
         let mut shift = self.active.shift();
         archive.magnitude("shift", &mut shift)?;
-        archive.count("slides", &mut self.slides)?;
         if !archive.is_loading() {
             return Ok(());
         }
         let count = self.atoms.len();
-        if [self.weights.len(), self.used.len()] != [count; 2] {
+        if self.weights.len() != count {
             return Err(archive.misfit("weights", "are not as many as the atoms"));
         }
         let mut seen = vec![false; count];
         for j in &free {
             match seen.get_mut(*j as usize) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return Err(archive.misfit("free", &format!("names atom {j} of {count}, or twice"))),
+                _ => {
+                    return Err(
+                        archive.misfit("free", &format!("names atom {j} of {count}, or twice"))
+                    );
+                }
             }
         }
         self.gram.clear();
@@ -217,7 +211,8 @@ impl Oracle for OverAtoms<'_> {
                 break;
             }
             let apart = distance.sqrt();
-            let floor = f64::EPSILON * (beta * (norm_q + apart) + 4.0 * norm(&hull.gradient)) * apart;
+            let floor =
+                f64::EPSILON * (beta * (norm_q + apart) + 4.0 * norm(&hull.gradient)) * apart;
             if !(tau > floor) || hull.atoms.contains(&atom) {
                 // the best atom over the set is one at hand, and rounding is all that is left between them
                 report.state = SlideState::RoundingFloor;
@@ -225,7 +220,6 @@ impl Oracle for OverAtoms<'_> {
             }
             hull.join(atom, vertex, 0.0);
         }
-        hull.note_use();
         hull.shrink();
         Ok(report)
     }
@@ -285,3 +279,6 @@ impl Oracle for OverAtoms<'_> {
         self.set.max_pairwise_step(u, p, a)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -257,7 +257,7 @@ fn cases() -> Vec<Case> {
     });
     let constants = BlockConstants::all(0.0, 5.0, 1.0, 1.0);
     let problem = bare(5, 1.0).with_constants(constants).expect("constants");
-    let methods = vec![slide(), Method::spfw()];
+    let methods = vec![slide(), Method::certified(), Method::spfw()];
     cases.push(Case::new("own set", problem, own.expect("a set"), ball(5), methods));
 
     // looks that are not at every iteration, and a rule with a memory

@@ -117,8 +117,7 @@ impl<'a> Certified<'a> {
         };
         let first = first_gap(&mut oracles, &x, &y)?;
         let (trial_x, z) = (x.room_for_image(), x.room_for_image());
-        let (inner, history) =
-            (InnerSolve { way, budget }, settings.hull_points.saturating_sub(3));
+        let (inner, history) = (InnerSolve { way, budget }, settings.hull_points.saturating_sub(3));
         let space = PointSpace::new(&mut oracles, inner, x, y.len(), history);
         Ok(Certified {
             oracles,

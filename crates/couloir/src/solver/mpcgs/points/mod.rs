@@ -223,7 +223,8 @@ impl PointSpace {
 
     /// Forgets all minorants, and takes up the representation that suits problem and set best.
     pub fn find_structure(&mut self, oracles: &mut Oracles<'_>) {
-        let columns = if self.inner.way == InnerX::Prox { GramSpace::columns(oracles) } else { None };
+        let columns =
+            if self.inner.way == InnerX::Prox { GramSpace::columns(oracles) } else { None };
         let slope = || match columns {
             Some(h) => Slope::in_image(self.x.image.len(), h),
             None => Slope::vector(self.gradient.vector.len()),
