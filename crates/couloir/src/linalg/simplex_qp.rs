@@ -138,10 +138,8 @@ impl ActiveSet {
             if let Some((length, at)) = first {
                 let vertex = self.free[at];
                 weights[vertex] = 0.0;
-                if self.free.len() > 1 {
-                    self.remove(at);
-                }
-                if self.free.len() <= 1 || (newest == Some(vertex) && length == 0.0) {
+                self.remove(at);
+                if newest == Some(vertex) && length == 0.0 {
                     break; // rounding is all that made it look better
                 }
                 continue;
@@ -172,6 +170,26 @@ mod tests {
 
     fn wave(seed: usize, i: usize, j: usize) -> f64 {
         ((13 * i + 29 * j + 7 * seed) as f64 * 0.731).sin()
+    }
+
+    #[test]
+    fn a_problem_that_has_little_to_do_with_the_last_one_is_solved_as_from_scratch() {
+        // the projection on the simplex: first the solution is at all vertices but the last, then at the last alone, and
+        // the best vertex of those that were free before is another
+        let form: Vec<Vec<f64>> =
+            (0..12).map(|i| (0..12).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+        let mut weights = vec![0.0; 12];
+        weights[0] = 1.0;
+        let mut active = ActiveSet::default();
+        for (pull, [among, last]) in [([0.0, 9.0], [1.0 / 11.0, 0.0]), ([-20.0, -40.0], [0.0, 1.0])]
+        {
+            let mut slope = weights.clone();
+            slope[3] += pull[0];
+            slope[11] += pull[1];
+            active.minimise(&mut &form[..], &mut weights, &mut slope, 1e-12).expect("columns");
+            assert!((weights[3] - among).abs() < 1e-12, "{weights:?}");
+            assert!((weights[11] - last).abs() < 1e-12, "{weights:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ const SHARE: f64 = 0.1;
 /// Quadratic programs for one point over the atoms at hand: the first finds it, the others repair rounding.
 const REFINEMENTS: u32 = 8;
 
+/// What an atom is called in errors.
+const ANSWER: &str = "point returned by the set's linear minimisation";
+
 /// A set whose slides remember the atoms of all slides before:
 ///
 /// ```text
@@ -66,11 +69,14 @@ impl Hull {
         self.widen(point);
     }
 
-    /// Takes an atom in that was found elsewhere, if it is a new one.
-    fn offer(&mut self, atom: Atom, point: &[f64]) {
+    /// Takes an atom in that was found elsewhere, if it is a new one; `point` becomes the same as a vector.
+    fn offer(&mut self, atom: Atom, point: &mut [f64]) -> Result<()> {
+        atom.check(ANSWER, self.gradient.len())?;
         if !self.atoms.contains(&atom) {
+            atom.write(point);
             self.join(atom, point, 0.0);
         }
+        Ok(())
     }
 
     /// Gives the Gram matrix its next row and column, which are those of this point.
@@ -201,6 +207,7 @@ impl Oracle for OverAtoms<'_> {
             hull.minimise(task, SHARE * eta, out)?;
             watch.spend(1)?;
             let (atom, minimum) = set.atom(&hull.gradient, vertex)?;
+            atom.check(ANSWER, vertex.len())?;
             atom.write(vertex);
             report.lo_calls += 1;
             report.products += minimum.products;
@@ -240,14 +247,13 @@ impl Oracle for OverAtoms<'_> {
 
     fn lmo(&mut self, g: &[f64], p: &mut [f64]) -> Result<LinearMin> {
         let minimum = self.set.lmo(g, p)?;
-        self.hull.offer(Atom::from_point(p), p);
+        self.hull.offer(Atom::from_point(p), p)?;
         Ok(minimum)
     }
 
     fn atom(&mut self, g: &[f64], scratch: &mut [f64]) -> Result<(Atom, LinearMin)> {
         let (atom, minimum) = self.set.atom(g, scratch)?;
-        atom.write(scratch);
-        self.hull.offer(atom.clone(), scratch);
+        self.hull.offer(atom.clone(), scratch)?;
         Ok((atom, minimum))
     }
 

@@ -137,6 +137,12 @@ fn mixtures_of_assignments_are_projected_as_by_alternating_projections() {
     }
 }
 
+/// The slope with which a slide of beta 1 from `q` ends about at the centre, where it needs many atoms; they differ as those of
+/// neighbouring iterations do.
+fn inwards(n: usize, q: &[f64], size: f64, turn: usize) -> Vec<f64> {
+    q.iter().zip(wave(turn, n * n)).map(|(q, w)| q - 1.0 / n as f64 + size * w).collect()
+}
+
 #[test]
 fn what_earlier_slides_found_is_not_asked_for_again() {
     let n = 5;
@@ -147,8 +153,7 @@ fn what_earlier_slides_found_is_not_asked_for_again() {
     let (mut calls, mut anew, mut plain) = (0, 0, 0);
     for turn in 0..12 {
         // gradients that differ as those of neighbouring iterations do
-        let r: Vec<f64> =
-            wave(1, n * n).iter().zip(wave(turn, n * n)).map(|(a, b)| a + 0.05 * b).collect();
+        let r = inwards(n, &q, 0.05, turn);
         let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-4, budget: 1_000_000 };
         anew += over_atoms(&set).slide(&task, &mut out).expect("a slide").lo_calls;
         let scratch = &mut Cndg::new(n * n);
@@ -165,9 +170,10 @@ fn a_limit_ends_a_slide_at_the_oracle_call_and_the_next_one_goes_on_from_there()
     let set = assignments(n);
     let (mut oracle, watch) = (over_atoms(&set), Watch::default());
     oracle.attend(&watch);
-    let (r, mut q, mut out) = (wave(2, n * n), vec![0.0; n * n], vec![0.0; n * n]);
+    let (mut q, mut out) = (vec![0.0; n * n], vec![0.0; n * n]);
     set.center(&mut q);
-    let task = SlideTask { r: &r, q: &q, beta: 3.0, eta: 1e-9, budget: 1000 };
+    let r = inwards(n, &q, 0.1, 2);
+    let task = SlideTask { r: &r, q: &q, beta: 1.0, eta: 1e-9, budget: 1000 };
     let whole = over_atoms(&set).slide(&task, &mut out).expect("a slide");
     assert!(whole.state == SlideState::Reached && whole.lo_calls > 6, "{whole:?}");
     watch.arm(Limits { linear_minimisations: [Some(3), None], ..Limits::default() });
