@@ -79,6 +79,7 @@ def solve(
     x0: ArrayLike | None = None,
     y0: ArrayLike | None = None,
     seed: int = 0,
+    inner: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 60.0,
     resume: str | os.PathLike[str] | None = None,
@@ -94,6 +95,11 @@ def solve(
     neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and
     ``upper`` after every iteration; it ends the run by returning True. Exceptions in the problem, the sets or the
     callback are raised as they are. Points have the shape of their set.
+
+    ``inner`` says how a method that leaves a choice solves its inner problems: ``"exact"`` by projections, ``"atoms"`` by
+    quadratic programs over the points that the linear minimisations have returned so far, ``"slide"`` by conditional
+    gradient steps as in the paper, ``"auto"`` exactly where that is possible and otherwise over atoms. Without it the
+    method has its own way, which for ``certified`` is ``"auto"``.
 
     ``checkpoint`` names a file that keeps the state of the run, every ``checkpoint_every`` seconds and at the end;
     ``resume`` goes on from one with the same bits (and keeps checkpoints there unless ``checkpoint`` names another
@@ -119,6 +125,7 @@ def solve(
         relative_tol = 1e-6
     rules = {
         "method": method,
+        "inner": inner,
         "seed": seed,
         "tol": tol,
         "relative_tol": relative_tol,

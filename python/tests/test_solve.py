@@ -81,6 +81,20 @@ def test_a_game_is_solved_on_every_set(X, onto_X):
     assert solution.trace["gap"][-1] == solution.certificate["gap"]
 
 
+def test_the_inner_solve_can_be_chosen():
+    X, Y, game = Simplex(6), Simplex(5), Game((6,), (5,))
+    solutions = {inner: couloir.solve(game, X, Y, tol=1e-5, inner=inner) for inner in ("auto", "exact", "atoms", None)}
+    assert all(solution.solved for solution in solutions.values())
+    assert np.array_equal(solutions["auto"].x, solutions["exact"].x) and np.array_equal(solutions[None].x, solutions["exact"].x)
+    atoms, exact = (solutions[inner].certificate for inner in ("atoms", "exact"))
+    assert max(atoms["lower"], exact["lower"]) <= min(atoms["upper"], exact["upper"])
+    assert not np.array_equal(solutions["atoms"].x, solutions["exact"].x)
+    with pytest.raises(ValueError, match="there is no `quick`"):
+        couloir.solve(game, X, Y, inner="quick")
+    with pytest.raises(ValueError, match="leaves no choice"):
+        couloir.solve(game, X, Y, method="spfw", inner="atoms")
+
+
 @pytest.mark.parametrize("method", ["certified", "spfw", "extragradient", "apg"])
 def test_methods_agree(method):
     X, Y = L2Ball(4), Simplex(3)

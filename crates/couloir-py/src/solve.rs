@@ -23,6 +23,7 @@ use crate::sets::Described;
 #[pyo3(from_item_all)]
 pub struct Rules {
     method: Option<String>,
+    inner: Option<String>,
     seed: u64,
     tol: Option<f64>,
     relative_tol: Option<f64>,
@@ -37,6 +38,13 @@ impl Rules {
         let method = match &self.method {
             Some(name) => name.parse().map_err(to_python)?,
             None => Method::for_sets(x_set),
+        };
+        let method = match &self.inner {
+            Some(inner) => {
+                let inner = inner.parse().map_err(to_python)?;
+                method.with_inner(inner).map_err(to_python)?
+            }
+            None => method,
         };
         Ok(method.with_seed(self.seed))
     }

@@ -79,9 +79,8 @@ fn the_gap_of_printed_mpcgs_is_below_theorem_1_at_every_iteration() {
 #[test]
 fn the_gap_of_certified_mpcgs_is_below_its_certificate_and_c_and_b() {
     for family in families() {
-        for (inner, hull_points) in
-            [(Inner::Exact, 0), (Inner::Exact, 6), (Inner::Slide, 0), (Inner::Slide, 6)]
-        {
+        let inners = [Inner::Exact, Inner::Slide, Inner::Atoms];
+        for (inner, hull_points) in inners.into_iter().flat_map(|i| [(i, 0), (i, 6)]) {
             let mut settings = CertifiedSettings::default().inner(inner);
             settings.hull_points = hull_points;
             watch(&family, Method::new(settings), |point, state| {

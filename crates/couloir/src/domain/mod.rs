@@ -36,6 +36,7 @@ pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
 pub use simplex::Simplex;
+pub(crate) use slide::OverAtoms;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
 
 use crate::error::{Error, Result};

@@ -2,6 +2,7 @@
 
 mod accurate_sum;
 pub(crate) mod block_lanczos;
+mod cholesky;
 mod factor;
 mod factors;
 pub(crate) mod lanczos;
@@ -10,6 +11,7 @@ mod observed_entries;
 mod rare_columns;
 pub(crate) mod scratch;
 pub(crate) mod simd;
+mod simplex_qp;
 mod softmax;
 mod sparse;
 mod sparse_dense;
@@ -21,6 +23,7 @@ pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
 pub use factor::Factor;
 pub use factors::Factors;
 pub use observed_entries::ObservedEntries;
+pub(crate) use simplex_qp::ActiveSet;
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 #[doc(hidden)] // for our own benchmarks
 pub use softmax::{exp_in_place, softmax_losses};

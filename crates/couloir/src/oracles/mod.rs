@@ -12,7 +12,7 @@ mod spectral;
 pub(crate) use consistency::{Bend, FirstOrder, check_minimum, check_order};
 pub use ledger::{Counter, Ledger, OracleCounts};
 
-use crate::domain::{Confidence, Domain, Oracle};
+use crate::domain::{Confidence, Domain, Oracle, OverAtoms, Sliding};
 use crate::error::{Block, Error, Result, check_finite, check_len};
 use crate::linalg::norm;
 use crate::problem::{ImageSpace, LocalImages, PointX, SaddleProblem, WithFallbacks};
@@ -139,6 +139,27 @@ impl<'a> Oracles<'a> {
         };
         oracles.attend(&Watch::default());
         Ok(oracles)
+    }
+
+    /// Makes the slides on the set of this block go over the atoms of all slides before.
+    pub(crate) fn slide_over_atoms(&mut self, block: Block) {
+        let (set, oracle) = match block {
+            Block::X => (self.x_set, &mut self.x),
+            Block::Y => (self.y_set, &mut self.y),
+        };
+        if oracle.sliding() != Sliding::Atoms {
+            *oracle = Box::new(OverAtoms::new(set.oracle(), set.dim()));
+            oracle.attend(&self.watches[block as usize]);
+        }
+    }
+
+    /// Takes over the atoms that slides on the same sets have found for another problem.
+    pub(crate) fn keep_atoms_of(&mut self, earlier: Oracles<'a>) {
+        for (own, other) in [(&mut self.x, earlier.x), (&mut self.y, earlier.y)] {
+            if other.sliding() == Sliding::Atoms {
+                *own = other;
+            }
+        }
     }
 
     /// Takes this watch, and hands it on to the oracles of both sets.

@@ -7,18 +7,22 @@ use crate::oracles::Oracles;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inner {
-    /// By the problem's best response or the set's exact prox where there is one, else by sliding.
+    /// By the problem's best response or the set's exact prox where there is one, else over atoms.
     #[default]
     Auto,
     /// Projection-free, by conditional gradient steps, as in the paper.
     Slide,
+    /// Projection-free, by quadratic programs over the points that the linear minimisations of all inner problems so far
+    /// have returned: far fewer of them, for a set that is expensive to minimise over. On `y` this is done where the problem has
+    /// no best response and the set no exact prox.
+    Atoms,
     /// By the problem's best response or the set's exact prox.
     Exact,
 }
 
 impl Inner {
     /// Every way: the choices of the command are made from this list.
-    pub const ALL: [Inner; 3] = [Inner::Auto, Inner::Slide, Inner::Exact];
+    pub const ALL: [Inner; 4] = [Inner::Auto, Inner::Slide, Inner::Atoms, Inner::Exact];
 
     /// The name that users type.
     #[must_use]
@@ -35,9 +39,13 @@ impl Inner {
     fn row(self) -> (&'static str, &'static str) {
         match self {
             Inner::Auto => {
-                ("auto", "exact where the problem or the set allows it, otherwise by sliding")
+                ("auto", "exact where the problem or the set allows it, otherwise over atoms")
             }
             Inner::Slide => ("slide", "by conditional gradient steps, which never project"),
+            Inner::Atoms => (
+                "atoms",
+                "by quadratic programs over the points that the oracle has returned so far",
+            ),
             Inner::Exact => ("exact", "by the problem's best response or the set's exact prox"),
         }
     }
@@ -84,15 +92,33 @@ pub(super) fn check_budget(inner_budget: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether the inner problem on X is solved exactly.
-pub(super) fn exact_x(oracles: &Oracles<'_>, inner: Inner) -> Result<bool> {
-    match (inner, oracles.has_prox(Block::X)) {
-        (Inner::Slide, _) | (Inner::Auto, false) => Ok(false),
-        (_, true) => Ok(true),
-        (Inner::Exact, false) => Err(Error::MissingOracle {
-            set: oracles.x_set.describe(),
-            oracle: "exact prox",
-            hint: "use the inner solve `slide` for x",
-        }),
+/// How the inner problem on X is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InnerX {
+    /// By the set's exact prox.
+    Prox,
+    /// By the set's own way to slide.
+    Slide,
+    /// By sliding over atoms.
+    Atoms,
+}
+
+/// The way that this choice means for the set of x, which is made ready for it.
+pub(super) fn inner_x(oracles: &mut Oracles<'_>, inner: Inner) -> Result<InnerX> {
+    let way = match (inner, oracles.has_prox(Block::X)) {
+        (Inner::Slide, _) => InnerX::Slide,
+        (Inner::Atoms, _) | (Inner::Auto, false) => InnerX::Atoms,
+        (Inner::Auto | Inner::Exact, true) => InnerX::Prox,
+        (Inner::Exact, false) => {
+            return Err(Error::MissingOracle {
+                set: oracles.x_set.describe(),
+                oracle: "exact prox",
+                hint: "use the inner solve `atoms` or `slide` for x",
+            });
+        }
+    };
+    if way == InnerX::Atoms {
+        oracles.slide_over_atoms(Block::X);
     }
+    Ok(way)
 }

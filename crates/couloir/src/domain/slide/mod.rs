@@ -2,9 +2,11 @@
 
 mod cndg;
 pub(super) mod compressed;
+mod over_atoms;
 pub(super) mod pairwise;
 
 pub use cndg::{Cndg, cndg};
+pub(crate) use over_atoms::OverAtoms;
 
 /// The quadratic that CndG slides on, and when it stops.
 ///
@@ -63,4 +65,6 @@ pub enum Sliding {
     Coordinatewise,
     /// CndG as printed, in the coordinates of the row space of `[r; q]`.
     Compressed,
+    /// By quadratic programs over the atoms of all slides before.
+    Atoms,
 }

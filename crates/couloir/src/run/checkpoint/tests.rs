@@ -271,7 +271,7 @@ fn cases() -> Vec<Case> {
     };
     let constants = BlockConstants::all(0.0, 5.0, 1.0, 1.0);
     let problem = bare(5, 1.0).with_constants(constants).expect("constants");
-    let methods = vec![slide(), Method::spfw(), Method::corrective()];
+    let methods = vec![slide(), Method::certified(), Method::spfw(), Method::corrective()];
     cases.push(Case::new("own set", problem, own(), ball(5), methods));
     let few = SpAfwSettings::default().atoms(3).into();
     let methods = vec![Method::spafw(), Method::sppfw(), few];

@@ -153,7 +153,7 @@ impl<'a> Apg<'a> {
     pub fn new(start: Start<'a, '_>, settings: &ApgSettings) -> Result<Self> {
         settings.check()?;
         let mut oracles = start.oracles(ApgSettings::ABOUT.needs)?;
-        let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
+        let y_solver = YSolver::new(&mut oracles, settings.inner_y, settings.inner_budget)?;
         let (x, y) = start.points(&mut oracles)?;
         let mut scratch = GapScratch::new(x.x.len(), y.len());
         let first = oracles.certifying(|o| fw_gap(o, &x, &y, &mut scratch))?;

@@ -157,7 +157,7 @@ impl<'a> OneBlock<'a, Atoms> {
     pub fn new(start: Start<'a, '_>, settings: &CorrectiveSettings) -> Result<Self> {
         settings.check()?;
         let mut oracles = start.oracles(CorrectiveSettings::ABOUT.needs)?;
-        let solver = YSolver::new(&oracles, Inner::Auto, INNER_BUDGET)?;
+        let solver = YSolver::new(&mut oracles, Inner::Auto, INNER_BUDGET)?;
         let (point, y) = start.points(&mut oracles)?;
         Ok(OneBlock {
             solver,
@@ -193,7 +193,7 @@ impl<'a> OneBlock<'a, Spectral<'a>> {
         check_len("rows of the operator", shape.rows, operator.shape().0)?;
         check_len("columns of the operator", shape.columns, operator.shape().1)?;
         let mut oracles = start.oracles(CorrectiveSettings::ABOUT.needs)?;
-        let solver = YSolver::new(&oracles, Inner::Auto, INNER_BUDGET)?;
+        let solver = YSolver::new(&mut oracles, Inner::Auto, INNER_BUDGET)?;
         let mut point = PointX::at_image_zero(start.problem);
         let mut y = vec![0.0; start.problem.dim_y()];
         oracles.start(Block::Y, start.y0, &mut y)?;

@@ -13,7 +13,7 @@ use crate::error::{Block, Error, Result};
 use crate::oracles::{Bend, Ledger, MaybeOwned, Oracles, check_order};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
-use crate::solver::inner::exact_x;
+use crate::solver::inner::inner_x;
 use crate::solver::{Inner, MethodSettings, Start};
 use crate::state::Archive;
 use crate::watch::Watch;
@@ -110,8 +110,8 @@ impl<'a> Certified<'a> {
         settings.check()?;
         let mut oracles = Oracles::of(problem, start.x_set, start.y_set)?;
         let budget = settings.inner_budget;
-        let y_solver = YSolver::new(&oracles, settings.inner_y, budget)?;
-        let exact = exact_x(&oracles, settings.inner_x)?;
+        let y_solver = YSolver::new(&mut oracles, settings.inner_y, budget)?;
+        let way = inner_x(&mut oracles, settings.inner_x)?;
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
@@ -119,8 +119,7 @@ impl<'a> Certified<'a> {
         };
         let (first, size) = first_gap(&mut oracles, &x, &y)?;
         let (trial_x, z) = (x.room_for_image(), x.room_for_image());
-        let (inner, history) =
-            (InnerSolve { exact, budget }, settings.hull_points.saturating_sub(3));
+        let (inner, history) = (InnerSolve { way, budget }, settings.hull_points.saturating_sub(3));
         let space = PointSpace::new(&mut oracles, inner, x, y.len(), history);
         Ok(Certified {
             oracles,
@@ -183,9 +182,11 @@ impl<'a> Certified<'a> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         let watch = self.oracles.watch().clone();
-        self.oracles = Oracles::of(problem, x_set, y_set)?;
+        let oracles = Oracles::of(problem, x_set, y_set)?;
+        let earlier = std::mem::replace(&mut self.oracles, oracles);
+        self.oracles.keep_atoms_of(earlier);
         self.attend(&watch);
-        self.y_solver = YSolver::new(&self.oracles, inner_y, self.inner_budget)?;
+        self.y_solver = YSolver::new(&mut self.oracles, inner_y, self.inner_budget)?;
         self.space.make_room_for(&self.oracles);
         let x = self.space.x();
         (self.trial_x, self.z) = (x.room_for_image(), x.room_for_image());
@@ -228,10 +229,10 @@ impl<'a> Certified<'a> {
         self.lhat * self.diameter.powi(2) / (k * (k + 1.0) * (k + 2.0))
     }
 
-    /// What condition (b) asks of a slide, and what pays beyond that.
+    /// What condition (b) asks of a slide.
     fn inner_goal(&self, k: f64) -> InnerGoal {
         let needed = self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0));
-        InnerGoal { needed, wanted: 0.05 * self.best.certificate.gap }
+        InnerGoal { needed, present: self.best.certificate.gap }
     }
 
     /// How well the inner y-solve must do for (a) to be decided.

@@ -9,7 +9,7 @@ use crate::linalg::{between, step_toward};
 use crate::oracles::{Ledger, Oracles};
 use crate::problem::{BlockConstants, Imaged, PointX, SaddleProblem};
 use crate::run::{Algorithm, Step};
-use crate::solver::inner::{INNER_BUDGET, check_budget, exact_x};
+use crate::solver::inner::{INNER_BUDGET, InnerX, check_budget, inner_x};
 use crate::solver::{About, Incumbent, Inner, MethodSettings, Need, Start};
 use crate::state::{Archive, Fingerprint};
 use crate::watch::Watch;
@@ -203,8 +203,8 @@ impl<'a> Mpcgs<'a> {
         settings.check()?;
         let mut oracles = start.oracles(MpcgsSettings::ABOUT.needs)?;
         let constants = MpcgsConstants::new(start.problem, start.x_set)?;
-        let y_solver = YSolver::new(&oracles, settings.inner_y, settings.inner_budget)?;
-        let exact_x = exact_x(&oracles, settings.inner_x)?;
+        let y_solver = YSolver::new(&mut oracles, settings.inner_y, settings.inner_budget)?;
+        let exact_x = inner_x(&mut oracles, settings.inner_x)? == InnerX::Prox;
         let (x, y) = start.points(&mut oracles)?;
         Ok(Mpcgs {
             y_solver,

@@ -56,7 +56,7 @@ const CGS_ATTEMPTS: u32 = 12;
 impl YSolver {
     /// # Errors
     /// `Exact` without a best response or a prox; CGS without `Lyy` and `mu`.
-    pub fn new(oracles: &Oracles<'_>, inner: Inner, budget: u64) -> Result<Self> {
+    pub fn new(oracles: &mut Oracles<'_>, inner: Inner, budget: u64) -> Result<Self> {
         let exact = if oracles.has_best_response() {
             Some(Way::BestResponse)
         } else if oracles.has_prox(Block::Y) {
@@ -65,7 +65,7 @@ impl YSolver {
             None
         };
         let way = match (inner, exact) {
-            (Inner::Exact | Inner::Auto, Some(way)) => way,
+            (Inner::Exact | Inner::Auto | Inner::Atoms, Some(way)) => way,
             (Inner::Exact, None) => {
                 return Err(Error::MissingOracle {
                     set: oracles.y_set.describe(),
@@ -73,7 +73,10 @@ impl YSolver {
                     hint: "use the inner solve `slide` for y",
                 });
             }
-            (Inner::Slide, _) | (Inner::Auto, None) => {
+            (Inner::Slide, _) | (Inner::Auto | Inner::Atoms, None) => {
+                if inner != Inner::Slide {
+                    oracles.slide_over_atoms(Block::Y);
+                }
                 let constants = BlockConstants::of(&*oracles.problem)?;
                 let known = oracles.problem.capabilities().constants;
                 let rests_on = known.map_or(Confidence::AsGiven, |known| known.confidence());

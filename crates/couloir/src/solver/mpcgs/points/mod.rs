@@ -25,6 +25,7 @@ use crate::linalg::{MOST_POINTS, combine_many, step_toward, sum_rounding};
 use crate::oracles::Oracles;
 use crate::problem::{Imaged, PointX, Rounding, SaddleProblem};
 use crate::run::Step;
+use crate::solver::inner::InnerX;
 use crate::state::Archive;
 use gram::GramSpace;
 use std::sync::OnceLock;
@@ -46,15 +47,15 @@ pub(super) struct Trial {
 pub(super) struct InnerGoal {
     /// The gap that the bound of the theorem needs.
     pub needed: f64,
-    /// The smaller gap that pays, as far as it comes cheaply.
-    pub wanted: f64,
+    /// The certified gap of the run so far.
+    pub present: f64,
 }
 
 /// How inner problems on X are solved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerSolve {
-    /// By the exact prox of the set, else by sliding.
-    pub exact: bool,
+    /// By the exact prox of the set, by its slides, or by slides over atoms.
+    pub way: InnerX,
     /// Linear minimisations that one slide may spend.
     pub budget: u64,
 }
@@ -222,7 +223,8 @@ impl PointSpace {
 
     /// Forgets all minorants, and takes up the representation that suits problem and set best.
     pub fn find_structure(&mut self, oracles: &mut Oracles<'_>) {
-        let columns = if self.inner.exact { GramSpace::columns(oracles) } else { None };
+        let columns =
+            if self.inner.way == InnerX::Prox { GramSpace::columns(oracles) } else { None };
         let slope = || match columns {
             Some(h) => Slope::in_image(self.x.image.len(), h),
             None => Slope::vector(self.gradient.vector.len()),

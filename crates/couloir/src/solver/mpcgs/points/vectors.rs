@@ -7,10 +7,15 @@ use crate::linalg::{dot_difference, norm};
 use crate::oracles::Oracles;
 use crate::problem::{Imaged, PointX, SaddleProblem};
 use crate::run::Step;
+use crate::solver::inner::InnerX;
 use crate::state::Archive;
 
 /// Linear minimisations that a slide may spend on more accuracy than the bound asks for.
 const POLISH_BUDGET: u64 = 200_000;
+/// The accuracy beyond what the bound asks for, as a share of the present gap.
+const POLISH: f64 = 0.05;
+/// The gap that a slide over atoms may leave, as a share of the present one; below 1/3, for the bound.
+const COARSE: f64 = 0.25;
 
 pub(super) struct Vectors {
     dim: usize,
@@ -34,21 +39,23 @@ impl Vectors {
         goal: InnerGoal,
         out: &mut [f64],
     ) -> Result<std::result::Result<f64, Step>> {
-        if self.inner.exact {
+        if self.inner.way == InnerX::Prox {
             return Ok(Ok(oracles.prox(Block::X, g, v, alpha, out)?));
         }
-        let eta = goal.needed.min(goal.wanted);
-        let budget = self.inner.budget.min(POLISH_BUDGET);
+        let over_atoms = self.inner.way == InnerX::Atoms;
+        let (eta, budget) = match over_atoms {
+            true => (goal.needed.max(COARSE * goal.present), self.inner.budget),
+            false => (goal.needed.min(POLISH * goal.present), self.inner.budget.min(POLISH_BUDGET)),
+        };
         let task = SlideTask { r: g, q: v, beta: alpha, eta, budget };
         let mut slide = oracles.slide(Block::X, &task, out)?;
-        if slide.state == SlideState::OutOfBudget && !(slide.gap <= goal.needed) {
+        let mut has_ended = slide.state == SlideState::OutOfBudget && !(slide.gap <= goal.needed);
+        if has_ended && !over_atoms {
             let task = SlideTask { eta: goal.needed, budget: self.inner.budget, ..task };
             slide = oracles.slide(Block::X, &task, out)?;
-            if slide.state == SlideState::OutOfBudget {
-                return Ok(Err(Step::InnerBudget(Block::X)));
-            }
+            has_ended = slide.state == SlideState::OutOfBudget;
         }
-        Ok(Ok(slide.gap))
+        Ok(if has_ended { Err(Step::InnerBudget(Block::X)) } else { Ok(slide.gap) })
     }
 }
 
