@@ -1,6 +1,8 @@
 //! Dense kernels and spectral routines.
 
 mod accurate_sum;
+mod dense;
+mod exchange;
 mod factor;
 pub(crate) mod lanczos;
 pub(crate) mod nuclear_projection;
@@ -14,6 +16,8 @@ pub(crate) mod spectral;
 mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
+pub(crate) use dense::DenseMatrix;
+pub(crate) use exchange::{Ended, ExchangeTableau};
 #[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
 pub(crate) use softmax::{Rows, bend, softmax_filled};

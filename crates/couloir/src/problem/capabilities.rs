@@ -1,7 +1,7 @@
 //! What a problem can do beyond the necessary.
 
 use super::{
-    BatchRestriction, BestResponse, ColumnWise, ExactDifferences, Identity, ImageSpace,
+    BatchRestriction, BestResponse, Bilinear, ColumnWise, ExactDifferences, Identity, ImageSpace,
     KnownConstants, KnownRounding, LinearOperator, Preparation, Sampled, SampledConstants,
 };
 use std::fmt;
@@ -55,6 +55,8 @@ pub struct Capabilities<'a> {
     pub preparation: Option<&'a dyn Preparation>,
     /// The maximiser in `y` is known. Without: solvers search for it.
     pub best_response: Option<&'a dyn BestResponse>,
+    /// `f` is linear in each block. Without: it is taken to be any convex-concave function.
+    pub bilinear: Option<&'a dyn Bilinear>,
     /// Differences of values without cancellation. Without: values are subtracted.
     pub differences: Option<&'a dyn ExactDifferences>,
     /// Smoothness and strong concavity are known. Without: what needs them is refused.
@@ -79,6 +81,7 @@ impl<'a> Capabilities<'a> {
         image_space: None,
         preparation: None,
         best_response: None,
+        bilinear: None,
         differences: None,
         constants: None,
         rounding: None,
@@ -133,6 +136,13 @@ impl<'a> Capabilities<'a> {
     #[must_use]
     pub fn with_best_response(mut self, best_response: &'a dyn BestResponse) -> Self {
         self.best_response = Some(best_response);
+        self
+    }
+
+    /// These capabilities and the claim that `f` is linear in each block.
+    #[must_use]
+    pub fn with_bilinear(mut self, bilinear: &'a dyn Bilinear) -> Self {
+        self.bilinear = Some(bilinear);
         self
     }
 
@@ -196,6 +206,7 @@ impl fmt::Debug for Capabilities<'_> {
             image_space,
             preparation,
             best_response,
+            bilinear,
             differences,
             constants,
             rounding,
@@ -210,6 +221,7 @@ impl fmt::Debug for Capabilities<'_> {
             ("image_space", image_space.is_some()),
             ("preparation", preparation.is_some()),
             ("best_response", best_response.is_some()),
+            ("bilinear", bilinear.is_some()),
             ("differences", differences.is_some()),
             ("constants", constants.is_some()),
             ("rounding", rounding.is_some()),

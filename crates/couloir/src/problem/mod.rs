@@ -7,6 +7,7 @@
 //!   [`ColumnWise`]: the operator treats all columns of a matrix alike;
 //! * [`Preparation`]: work that depends on the image alone is done once for each point and used for every `y`;
 //! * [`BestResponse`]: the maximiser of `f(x, .)` is known;
+//! * [`Bilinear`]: `f` is linear in each block;
 //! * [`ExactDifferences`]: differences of values without cancellation;
 //! * [`KnownConstants`]: smoothness and strong concavity;
 //! * [`KnownRounding`]: bounds of the rounding in values and gradients;
@@ -14,6 +15,7 @@
 //! * [`Identity`]: what tells the problem from others like it, for checkpoints.
 
 mod best_response;
+mod bilinear;
 mod capabilities;
 mod check;
 mod closures;
@@ -22,6 +24,7 @@ mod differences;
 mod fallbacks;
 mod identity;
 mod image_space;
+mod matrix_game;
 mod operator;
 mod point;
 mod preparation;
@@ -31,6 +34,7 @@ mod sampled;
 
 pub use crate::random::Population;
 pub use best_response::BestResponse;
+pub use bilinear::Bilinear;
 pub use capabilities::Capabilities;
 pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
@@ -39,6 +43,7 @@ pub use differences::{ExactDifferences, Measured};
 pub use fallbacks::WithFallbacks;
 pub use identity::Identity;
 pub use image_space::{ImageSpace, LocalImages};
+pub use matrix_game::MatrixGame;
 pub use operator::{ColumnWise, LinearOperator};
 pub(crate) use point::Imaged;
 pub use point::PointX;
@@ -49,7 +54,7 @@ pub use sampled::{BatchProblem, BatchRestriction, Sampled, SampledConstants};
 
 /// A convex-concave function of two blocks, as solvers ask for it.
 ///
-/// `f(., y)` must be convex and `f(x, .)` strongly concave. Slices have the lengths that the dimensions tell; solvers check what
+/// `f(., y)` must be convex and `f(x, .)` concave; most methods want it strongly concave. Slices have the lengths that the dimensions tell; solvers check what
 /// comes back for NaN and infinities.
 ///
 /// A problem without further structure receives `x` as `at.image` and has no capabilities:

@@ -1,7 +1,9 @@
 //! What a method is: its description, its settings, and how it starts. The table of all methods is in the parent module.
 
 use super::{Inner, Need, Start, TABLE};
+use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::problem::SaddleProblem;
 use crate::run::Algorithm;
 use crate::state::Fingerprint;
 use std::any::Any;
@@ -222,12 +224,38 @@ impl Method {
         Method(Arc::new(settings))
     }
 
+    /// The method that suits a problem by its structure, which [`Solve`](super::Solve) takes where none is named:
+    ///
+    /// * `restarted` for a [bilinear](crate::problem::Bilinear) function on sets that can be projected onto;
+    /// * `certified` for everything else.
+    ///
+    /// ```
+    /// use couloir::Method;
+    /// use couloir::domain::{L2Ball, Simplex};
+    /// use couloir::problem::{MatrixGame, QuadraticBilinear};
+    ///
+    /// let set = Simplex::new(2)?;
+    /// let game = MatrixGame::from_rows(2, 2, vec![1.0, -1.0, -1.0, 1.0])?;
+    /// assert_eq!(Method::suited(&game, &set, &set).name(), "restarted");
+    /// let strongly_concave = QuadraticBilinear::on(&set, &set).build()?;
+    /// assert_eq!(Method::suited(&strongly_concave, &set, &set).name(), "certified");
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    #[must_use]
+    pub fn suited(problem: &dyn SaddleProblem, x_set: &dyn Domain, y_set: &dyn Domain) -> Self {
+        let can_project = |set: &dyn Domain| set.oracle().has_prox();
+        if problem.capabilities().bilinear.is_some() && can_project(x_set) && can_project(y_set) {
+            return Method::restarted();
+        }
+        Method::certified()
+    }
+
     /// Every method of this crate, with its default settings.
     ///
     /// ```
     /// use couloir::Method;
     /// let names: Vec<&str> = Method::all().map(|method| method.name()).collect();
-    /// assert_eq!(names[..4], ["certified", "mpcgs", "mpscgs", "batched"]);
+    /// assert_eq!(names[..4], ["certified", "restarted", "mpcgs", "mpscgs"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Method> {
         TABLE.iter().map(|new| new())

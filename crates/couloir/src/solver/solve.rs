@@ -37,7 +37,8 @@ pub struct Solve<'a> {
     problem: &'a dyn SaddleProblem,
     x_set: &'a dyn Domain,
     y_set: &'a dyn Domain,
-    pub(super) method: Method,
+    /// None: the one that suits the problem.
+    chosen: Option<Method>,
     pub(super) rules: StopRules,
     x_start: Option<Vec<f64>>,
     y_start: Option<Vec<f64>>,
@@ -69,7 +70,7 @@ impl<'a> Solve<'a> {
             problem,
             x_set,
             y_set,
-            method: Method::default(),
+            chosen: None,
             rules: StopRules::default(),
             x_start: None,
             y_start: None,
@@ -78,11 +79,17 @@ impl<'a> Solve<'a> {
         }
     }
 
-    /// The method, or its settings; certified MPCGS where none is named.
+    /// The method, or its settings; where none is named, the one that [suits](Method::suited) the problem.
     #[must_use]
     pub fn method(mut self, method: impl Into<Method>) -> Self {
-        self.method = method.into();
+        self.chosen = Some(method.into());
         self
+    }
+
+    /// The method that was named, or the one that suits the problem.
+    pub(super) fn method_in_use(&self) -> Method {
+        let suited = || Method::suited(self.problem, self.x_set, self.y_set);
+        self.chosen.clone().unwrap_or_else(suited)
     }
 
     /// All stopping rules at once.
@@ -227,7 +234,7 @@ impl<'a> Solve<'a> {
     /// that the method needs and the problem or a set lacks.
     pub fn start(&self) -> Result<Box<dyn Algorithm + 'a>> {
         let start = Start::new(self.problem, self.x_set, self.y_set);
-        self.method.start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
+        self.method_in_use().start(start.at(self.x_start.as_deref(), self.y_start.as_deref()))
     }
 
     /// Runs until a rule ends it.
@@ -277,7 +284,7 @@ impl<'a> Solve<'a> {
         if let Some(identity) = self.problem.capabilities().identity {
             identity.fingerprint(&mut print);
         }
-        self.method.fingerprint(&mut print);
+        self.method_in_use().fingerprint(&mut print);
         print.note("set of x", self.x_set.describe());
         print.note("set of y", self.y_set.describe());
         print.note("start of x", described(self.x_start.as_deref()));

@@ -135,7 +135,7 @@ pub fn search_steps(base: &Solve<'_>, grid: &[f64], per_block: bool) -> Result<S
     for (i, &step_x) in grid.iter().enumerate() {
         let partners = if per_block { grid } else { &grid[i..=i] };
         for &step_y in partners {
-            let method = base.method.with_steps(step_x, step_y)?;
+            let method = base.method_in_use().with_steps(step_x, step_y)?;
             // what is wrong here is wrong with every step: an error
             let mut solver = base.clone().method(method).start()?;
             trials.push(trial(&mut *solver, rules, clock, step_x, step_y)?);
@@ -144,7 +144,7 @@ pub fn search_steps(base: &Solve<'_>, grid: &[f64], per_block: bool) -> Result<S
     let best = (0..trials.len())
         .filter(|&i| trials[i].improved())
         .reduce(|best, i| if trials[i].beats(&trials[best]) { i } else { best });
-    Ok(StepSearch { trials, best, base: base.method.clone() })
+    Ok(StepSearch { trials, best, base: base.method_in_use() })
 }
 
 fn trial(
