@@ -210,9 +210,9 @@ impl ExchangeTableau {
 
 /// The largest value and where it is first taken.
 fn largest(len: usize, value: impl Fn(usize) -> f64) -> (usize, f64) {
-    (0..len).map(|i| (i, value(i))).fold((0, f64::NEG_INFINITY), |best, now| {
-        if now.1 > best.1 { now } else { best }
-    })
+    (0..len)
+        .map(|i| (i, value(i)))
+        .fold((0, f64::NEG_INFINITY), |best, now| if now.1 > best.1 { now } else { best })
 }
 
 /// Where `side/fall` is least among the falls that count.
@@ -235,8 +235,16 @@ fn multiply(out: &mut [f64], accum: Accum, a: &[f64], b: &[f64], inner: usize, f
     let b = MatRef::from_row_major_slice(b, inner, columns);
     out.par_chunks_mut(ROWS * columns).enumerate().for_each(|(chunk, out)| {
         let (first, count) = (chunk * ROWS, ROWS.min(rows - chunk * ROWS));
-        let a = MatRef::from_row_major_slice(&a[first * inner..(first + count) * inner], count, inner);
-        matmul(MatMut::from_row_major_slice_mut(out, count, columns), accum, a, b, factor, Par::Seq);
+        let a =
+            MatRef::from_row_major_slice(&a[first * inner..(first + count) * inner], count, inner);
+        matmul(
+            MatMut::from_row_major_slice_mut(out, count, columns),
+            accum,
+            a,
+            b,
+            factor,
+            Par::Seq,
+        );
     });
 }
 
@@ -257,9 +265,8 @@ impl Part {
     ) -> Result<Option<Part>> {
         let (mut rows, mut columns) = (rows.to_vec(), columns.to_vec());
         let width = columns.len();
-        let mut lines: Vec<Vec<f64>> = (rows.iter())
-            .map(|&i| columns.iter().map(|&j| tableau.at(i, j)).collect())
-            .collect();
+        let mut lines: Vec<Vec<f64>> =
+            (rows.iter()).map(|&i| columns.iter().map(|&j| tableau.at(i, j)).collect()).collect();
         let mut size = 0;
         let mut first = 0.0;
         while size < rows.len().min(width) {
@@ -344,7 +351,9 @@ mod tests {
         let watch = Watch::default();
         let mut state = 1_u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
         };
         for (rows, columns) in [(1, 1), (1, 5), (6, 1), (2, 2), (7, 9), (40, 25), (60, 60)] {

@@ -6,8 +6,8 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, KnownConstants, Population, QuadraticBilinear, QuadraticSum,
-    SaddleProblem,
+    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear,
+    QuadraticSum, SaddleProblem,
 };
 use crate::run::StopRules;
 use crate::solver::*;
@@ -300,6 +300,15 @@ fn cases() -> Vec<Case> {
     relative.iterations = 60;
     relative.rules = |rules| rules.relative_gap = Some(1e-3);
     cases.push(relative);
+    // a game, by steps alone and with an exact solution on the way
+    for (size, iterations) in [(40, 30), (24, 90)] {
+        let payoffs = (0..size * size).map(|k| ((k * k + 7 * k) % 101) as f64 / 16.0).collect();
+        let problem = MatrixGame::from_rows(size, size, payoffs).expect("a game");
+        let methods = vec![Method::restarted(), RestartedSettings::default().finish(false).into()];
+        let mut game = Case::new("game", problem, simplex(size), simplex(size), methods);
+        game.iterations = iterations;
+        cases.push(game);
+    }
     let short = CertifiedSettings::default().inner(Inner::Slide).inner_budget(400);
     let problem = quadratic(&ball(6), &ball(5), 1);
     let methods = vec![short.into()];

@@ -5,7 +5,7 @@
 mod finish;
 mod settings;
 
-use crate::certificate::{AffineParts, BilinearScratch, Certificate, bilinear_gap};
+use crate::certificate::{AffineParts, BilinearScratch, Bounds, Certificate, bilinear_gap};
 use crate::domain::Domain;
 use crate::error::{Block, Error, Result};
 use crate::linalg::{distance_squared, dot_of_differences, norm};
@@ -89,6 +89,9 @@ pub(crate) struct Restarted<'a> {
     restarts: u64,
     first_residual: f64,
     last_residual: f64,
+    /// A bound of the gap of `next` (docs/theory.md 13, Lemma R).
+    bound: f64,
+    diameters: [f64; 2],
     anchor: Pair,
     now: Pair,
     /// `T(z)` of the last iteration, with what the problem is asked by.
@@ -135,6 +138,8 @@ impl<'a> Restarted<'a> {
             restarts: 0,
             first_residual: 0.0,
             last_residual: 0.0,
+            bound: f64::INFINITY,
+            diameters: [start.x_set.diameter(), start.y_set.diameter()],
             descent_y: pair.y.clone(),
             scratch: BilinearScratch::new(pair.x.len(), pair.y.len()),
             best: Incumbent::new(&pair.x, &pair.y),
@@ -168,7 +173,10 @@ impl<'a> Restarted<'a> {
                 - dot_of_differences(&next.y, &now.grad_y, &now.y);
             if !(2.0 * cross.abs() > 1.0001 * SHARE * squares) {
                 oracles.grad_x(at, &next.y, &mut next.grad_x)?;
-                return Ok((squares - 2.0 * cross).max(0.0).sqrt());
+                let residual = (squares - 2.0 * cross).max(0.0).sqrt();
+                let [dx, dy] = self.diameters;
+                self.bound = residual * (2.0 * (dx * dx / tau + dy * dy / sigma)).sqrt();
+                return Ok(residual);
             }
             // |M| is at least the estimate times this
             self.norm *= MISSED * 2.0 * cross.abs() / (SHARE * squares);
@@ -192,8 +200,8 @@ impl<'a> Restarted<'a> {
 
     /// Starts again from `T(z)`, with the primal weight that balances the distances travelled.
     fn restart(&mut self) {
-        let [moved_x, moved_y] =
-            [(&self.next.x, &self.anchor.x), (&self.next.y, &self.anchor.y)].map(|(a, b)| distance_squared(a, b).sqrt());
+        let [moved_x, moved_y] = [(&self.next.x, &self.anchor.x), (&self.next.y, &self.anchor.y)]
+            .map(|(a, b)| distance_squared(a, b).sqrt());
         let ratio = moved_y / moved_x;
         if ratio.is_normal() {
             self.weight = (SMOOTHING * ratio.ln() + (1.0 - SMOOTHING) * self.weight.ln()).exp();
@@ -225,7 +233,8 @@ impl<'a> Restarted<'a> {
             return Ok(false);
         }
         let watch = self.oracles.watch().clone();
-        let Some((x, y)) = finish.look(self.iterations, [&self.next.x, &self.next.y], &watch)? else {
+        let Some((x, y)) = finish.look(self.iterations, [&self.next.x, &self.next.y], &watch)?
+        else {
             return Ok(false);
         };
         let before = self.best.certificate().gap;
@@ -255,9 +264,11 @@ fn estimated_norm(
         }
         length
     };
-    let minus = |out: &mut [f64], slope: &[f64]| out.iter_mut().zip(slope).for_each(|(o, s)| *o -= s);
+    let minus =
+        |out: &mut [f64], slope: &[f64]| out.iter_mut().zip(slope).for_each(|(o, s)| *o -= s);
     let (mut at, mut dy) = (PointX::new(start.problem), vec![0.0; pair.y.len()]);
-    let spread = |(i, d): (usize, &mut f64)| *d = (i as f64 * 0.618_033_988_749_894_9).fract() - 0.45;
+    let spread =
+        |(i, d): (usize, &mut f64)| *d = (i as f64 * 0.618_033_988_749_894_9).fract() - 0.45;
     dy.iter_mut().enumerate().for_each(spread);
     flat(start.y_set, &mut dy);
     let (mut dx, mut back) = (vec![0.0; pair.x.len()], vec![0.0; pair.y.len()]);
@@ -339,6 +350,10 @@ impl Algorithm for Restarted<'_> {
         self.oracles.watch()
     }
 
+    fn bounds(&self) -> Bounds {
+        Bounds { schedule: self.bound, ..Bounds::NONE }
+    }
+
     fn facts(&self) -> Vec<Fact> {
         vec![
             Fact { name: "restarts", value: self.restarts as f64 },
@@ -356,6 +371,7 @@ impl Algorithm for Restarted<'_> {
         archive.count("restarts", &mut self.restarts)?;
         archive.number("first_residual", &mut self.first_residual)?;
         archive.number("last_residual", &mut self.last_residual)?;
+        archive.number("bound", &mut self.bound)?;
         archive.nested("anchor", |archive| self.anchor.state(archive))?;
         archive.nested("now", |archive| self.now.state(archive))?;
         archive.nested("next", |archive| self.next.state(archive))?;
