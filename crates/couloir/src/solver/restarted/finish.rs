@@ -16,7 +16,7 @@ const MOST_ENTRIES: u64 = 1 << 25;
 const BLOCKED: u64 = 16;
 /// Small games may always take so many multiplications.
 const FREE: u64 = 1 << 22;
-/// Looks that end with a solution without a better certificate before the run ends.
+/// Looks in a row that end with a solution, but with no better certificate since the look before, before the run ends.
 const FRUITLESS: u64 = 2;
 
 /// Looks for exact solutions at iterations 32, 64, 128, ..., with about as much work as the iterations have taken.
@@ -26,6 +26,8 @@ pub(super) struct Finish<'a> {
     slopes: [Vec<f64>; 2],
     due: u64,
     fruitless: u64,
+    /// The certified gap after the last look.
+    gap: f64,
 }
 
 impl<'a> Finish<'a> {
@@ -35,7 +37,14 @@ impl<'a> Finish<'a> {
         let totals = [start.x_set.simplex_total()?, start.y_set.simplex_total()?];
         let entries = slopes[0].len() as u64 * slopes[1].len() as u64;
         let fits = entries <= MOST_ENTRIES;
-        fits.then_some(Finish { game, totals, slopes, due: FIRST, fruitless: 0 })
+        fits.then_some(Finish {
+            game,
+            totals,
+            slopes,
+            due: FIRST,
+            fruitless: 0,
+            gap: f64::INFINITY,
+        })
     }
 
     pub fn is_due(&self, iterations: u64) -> bool {
@@ -95,14 +104,16 @@ impl<'a> Finish<'a> {
         Ok(Some((x, y)))
     }
 
-    /// Hears what became of the certificate; returns whether exact solutions do not improve it any more.
-    pub fn judge(&mut self, before: f64, after: f64) -> bool {
-        self.fruitless = if after < before { 0 } else { self.fruitless + 1 };
+    /// Hears the certified gap after a look; returns whether neither steps nor exact solutions improve it any more.
+    pub fn judge(&mut self, gap: f64) -> bool {
+        self.fruitless = if gap < self.gap { 0 } else { self.fruitless + 1 };
+        self.gap = gap;
         self.fruitless >= FRUITLESS
     }
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.count("due", &mut self.due)?;
-        archive.count("fruitless", &mut self.fruitless)
+        archive.count("fruitless", &mut self.fruitless)?;
+        archive.number("gap", &mut self.gap)
     }
 }

@@ -237,12 +237,11 @@ impl<'a> Restarted<'a> {
         else {
             return Ok(false);
         };
-        let before = self.best.certificate().gap;
         let mut at = PointX { x, ..self.at.clone() };
         self.oracles.image(&at.x, &mut at.image)?;
         self.oracles.prepare(&mut at);
         self.best.consider(&mut self.oracles, &at, &y)?;
-        Ok(finish.judge(before, self.best.certificate().gap))
+        Ok(finish.judge(self.best.certificate().gap))
     }
 }
 
