@@ -158,6 +158,7 @@ impl<'a> Restarted<'a> {
             let (tau, sigma) = (SHARE / (self.norm * self.weight), SHARE * self.weight / self.norm);
             let Restarted { oracles, now, next, at, descent_y, .. } = self;
             oracles.prox(Block::X, &now.grad_x, &now.x, 1.0 / tau, &mut next.x)?;
+            oracles.repair(Block::X, &mut next.x);
             at.x.copy_from_slice(&next.x);
             oracles.image(&at.x, &mut at.image)?;
             oracles.prepare(at);
@@ -166,6 +167,7 @@ impl<'a> Restarted<'a> {
                 *d = old - 2.0 * new;
             }
             oracles.prox(Block::Y, descent_y, &now.y, 1.0 / sigma, &mut next.y)?;
+            oracles.repair(Block::Y, &mut next.y);
             let squares =
                 distance_squared(&next.x, &now.x) / tau + distance_squared(&next.y, &now.y) / sigma;
             // <y' - y, M^T (x' - x)>
