@@ -28,7 +28,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Every method with the iterations that it runs for.
-const METHODS: [(&str, u64); 10] = [
+const METHODS: [(&str, u64); 11] = [
     ("certified", 80),
     ("restarted", 80),
     ("mpcgs", 3),
