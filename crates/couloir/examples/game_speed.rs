@@ -5,6 +5,8 @@
 //! The file holds the payoffs row by row, 8 bytes each (little-endian). With `steps`, by steps alone, without the exact finish, and with the
 //! gaps on the way.
 
+#![allow(clippy::print_stdout)]
+
 use couloir::domain::Simplex;
 use couloir::problem::MatrixGame;
 use couloir::run::WallClock;

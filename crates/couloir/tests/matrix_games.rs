@@ -26,7 +26,7 @@ fn normal(draw: &mut impl FnMut() -> f64) -> f64 {
 /// The families of the issue, of any size.
 fn families(m: usize, n: usize) -> Vec<(&'static str, Vec<f64>)> {
     let mut draw = draws(5);
-    let mut of = |entry: &mut dyn FnMut(usize, usize) -> f64| -> Vec<f64> {
+    let of = |entry: &mut dyn FnMut(usize, usize) -> f64| -> Vec<f64> {
         (0..m * n).map(|k| entry(k / n, k % n)).collect()
     };
     let normals = of(&mut |_, _| normal(&mut draw));
@@ -80,7 +80,8 @@ fn solve_square(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
         if a[pivot][t].abs() < 1e-12 {
             return None;
         }
-        (a.swap(t, pivot), b.swap(t, pivot));
+        a.swap(t, pivot);
+        b.swap(t, pivot);
         for i in 0..n {
             if i != t {
                 let share = a[i][t] / a[t][t];

@@ -69,7 +69,7 @@ impl<'a> Finish<'a> {
             None
         };
         // an interrupted look is due again
-        self.due = 2 * self.due;
+        self.due *= 2;
         Ok(found)
     }
 
