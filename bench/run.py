@@ -5,6 +5,7 @@ import argparse
 import checkpoint
 import common
 import fit
+import games
 import growth
 import iteration
 import kernels
@@ -20,6 +21,7 @@ PARTS = {
     "growth": ("Growth of the cost", growth),
     "python": ("The Python package", python),
     "checkpoint": ("Checkpoints", checkpoint),
+    "games": ("Matrix games", games),
     "oracles": ("Sets known only by their oracles", oracles),
 }
 

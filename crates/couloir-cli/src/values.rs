@@ -21,9 +21,9 @@ pub fn method() -> impl TypedValueParser<Value = Method> {
     method_among(|_| true)
 }
 
-/// A method that can solve a robust problem on the nuclear-norm ball, which is no polytope.
+/// A method that can solve a robust problem, which is not bilinear, on the nuclear-norm ball, which is no polytope.
 pub fn method_for_balls() -> impl TypedValueParser<Value = Method> {
-    method_among(|method| !method.needs(Need::Polytopes))
+    method_among(|method| !method.needs(Need::Polytopes) && !method.needs(Need::Bilinear))
 }
 
 fn method_among(which: fn(&Method) -> bool) -> impl TypedValueParser<Value = Method> {

@@ -1,6 +1,5 @@
 //! Solving saddle problems whose functions are Python's.
 
-use couloir::domain::Domain;
 use couloir::problem::check_gradient as check;
 use couloir::run::{
     Algorithm, Flow, Observer, RunRecord, Status, StopRules, Trace, TracePoint, WallClock,
@@ -33,11 +32,11 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The method that was named, or the one that suits the set of x.
-    fn method(&self, x_set: &dyn Domain) -> PyResult<Method> {
+    /// The method that was named, or the one that suits the problem.
+    fn method(&self, suited: impl FnOnce() -> Method) -> PyResult<Method> {
         let method = match &self.method {
             Some(name) => name.parse().map_err(to_python)?,
-            None => Method::for_sets(x_set),
+            None => suited(),
         };
         let method = match &self.inner {
             Some(inner) => {
@@ -115,10 +114,11 @@ pub fn solve<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let callbacks = Callbacks::default();
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
-    let method = rules.method(&*x_set)?;
-    let name = method.name();
-    let stop = rules.stop(&method, functions.samples());
+    let samples = functions.samples();
     let problem = functions.problem(&callbacks)?;
+    let method = rules.method(|| Method::suited(&problem, &*x_set, &*y_set))?;
+    let name = method.name();
+    let stop = rules.stop(&method, samples);
     let records = stop.trace_records;
     let mut run =
         Solve::new(&problem, &*x_set, &*y_set).method(method).rules(stop).clock(WallClock::start());

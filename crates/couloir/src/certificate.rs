@@ -2,7 +2,7 @@
 
 use crate::domain::{Confidence, Domain, LinearMin};
 use crate::error::{Block, Result, check_len};
-use crate::linalg::{dot_difference, norm, sum_rounding};
+use crate::linalg::{dot, dot_difference, norm, sum_rounding};
 use crate::oracles::{FirstOrder, Oracles, check_minimum};
 use crate::problem::{PointX, Rounding, SaddleProblem};
 use crate::state::Archive;
@@ -216,6 +216,55 @@ pub(crate) fn fw_gap(
     let gap_x = gap_part(gx, in_x, &x_min, rounding.grad_x, dx);
     let gap_y = gap_part(gy, in_y, &y_min, rounding.grad_y, dy);
     Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
+}
+
+/// The affine parts of a bilinear function that its value takes: `f(0, 0)` and `b = grad_y f(0, .)`.
+pub(crate) struct AffineParts<'a> {
+    pub origin: f64,
+    pub slope_y: &'a [f64],
+}
+
+/// The FW-gap of a bilinear function at a pair whose gradients are known: no product, two linear minimisations. It is the
+/// primal-dual gap itself. The value is `f(0, 0) + <grad_x, x> + <b, y>`.
+pub(crate) fn bilinear_gap(
+    oracles: &mut Oracles<'_>,
+    (at, y): (&PointX, &[f64]),
+    [grad_x, grad_y]: [&[f64]; 2],
+    affine: &AffineParts<'_>,
+    scratch: &mut BilinearScratch,
+) -> Result<Certificate> {
+    let BilinearScratch { px, py, descent } = scratch;
+    let x_min = oracles.lmo(Block::X, grad_x, px)?;
+    descent.iter_mut().zip(grad_y).for_each(|(d, g)| *d = -g);
+    let y_min = oracles.lmo(Block::Y, descent, py)?;
+    let (of_x, of_y) = (dot(grad_x, &at.x), dot(affine.slope_y, y));
+    let value = affine.origin + of_x + of_y;
+    let sums = sum_rounding(grad_x.len()) * norm(grad_x) * norm(&at.x)
+        + sum_rounding(y.len()) * norm(affine.slope_y) * norm(y)
+        + f64::EPSILON * (affine.origin.abs() + of_x.abs() + of_y.abs());
+    let known = oracles.rounding(at, y, value);
+    // the error of the gradient enters the value as well
+    let of_value = known.value + sums + known.grad_x * norm(&at.x);
+    let rounding = Rounding { value: of_value, ..known };
+    let [dx, dy] = oracles.diameters;
+    let gap_x = gap_part(grad_x, dot_difference(grad_x, &at.x, px), &x_min, rounding.grad_x, dx);
+    let gap_y = gap_part(descent, dot_difference(descent, y, py), &y_min, rounding.grad_y, dy);
+    let slope = oracles.slope_in_image();
+    Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
+}
+
+/// Buffers for [`bilinear_gap`].
+pub(crate) struct BilinearScratch {
+    px: Vec<f64>,
+    py: Vec<f64>,
+    descent: Vec<f64>,
+}
+
+impl BilinearScratch {
+    pub fn new(dim_x: usize, dim_y: usize) -> Self {
+        let zeros = |dim: usize| vec![0.0; dim];
+        BilinearScratch { px: zeros(dim_x), py: zeros(dim_y), descent: zeros(dim_y) }
+    }
 }
 
 /// The FW-gap of any pair, from outside of a run: the same measure for every method, charged to none.

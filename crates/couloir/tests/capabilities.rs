@@ -5,8 +5,8 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use couloir::oracles::OracleCounts;
 use couloir::problem::{
-    BlockConstants, Capabilities, ClosureProblem, Population, PreparedImage, QuadraticBilinear,
-    QuadraticSum, SaddleProblem, WithFallbacks,
+    BlockConstants, Capabilities, ClosureProblem, MatrixGame, Population, PreparedImage,
+    QuadraticBilinear, QuadraticSum, SaddleProblem, WithFallbacks,
 };
 use couloir::run::{Checkpoints, StopRules};
 use couloir::{Error, Method, Solution, Solve};
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 fn methods() -> Vec<(Method, u64)> {
     vec![
         (Method::certified(), 40),
+        (Method::restarted(), 40),
         (Method::mpcgs(), 2),
         (Method::batched(), 30),
         (Method::mpscgs(), 1),
@@ -134,6 +135,17 @@ fn quadratic_sum() -> Case {
     }
 }
 
+/// A matrix game.
+fn game() -> Case {
+    let payoffs = (0..70).map(|k| (f64::from(k) * 0.7).sin()).collect();
+    Case {
+        name: "game",
+        problem: Box::new(MatrixGame::from_rows(7, 10, payoffs).expect("a game")),
+        x_set: Box::new(Simplex::new(7).expect("a simplex")),
+        y_set: Box::new(Simplex::new(10).expect("a simplex")),
+    }
+}
+
 /// `1/2 |x|^2 + <x, y> - 1/2 |y|^2` with its best response on a box.
 fn closures() -> Case {
     const N: usize = 5;
@@ -156,7 +168,7 @@ fn closures() -> Case {
 
 #[test]
 fn a_wrapper_that_passes_everything_on_changes_no_bit_and_no_call() {
-    for case in [robust(), groups(), quadratic_sum(), closures()] {
+    for case in [robust(), groups(), quadratic_sum(), closures(), game()] {
         let mut solved = 0;
         for (method, iterations) in methods() {
             let bare = case.run(&*case.problem, &method, iterations);

@@ -29,6 +29,12 @@ fn run(fit: &RobustFit, (rows, labels): (SparseMatrix, Vec<u32>)) -> Result<Fitt
 }
 
 #[test]
+fn a_method_for_bilinear_functions_is_refused_before_anything_is_read() {
+    let error = RobustFit::default().method(Method::restarted()).check();
+    assert!(matches!(error, Err(Error::Setting { name: "method", .. })), "{error:?}");
+}
+
+#[test]
 fn a_fit_gives_the_bits_of_the_solve_that_it_stands_for() {
     for (scaling, start) in [(Scaling::Dro, Start::Uniform), (Scaling::Paper, Start::Vertex)] {
         let fit = RobustFit::default().scaling(scaling).start(start).tau(Some(20.0)).tol(1e-6);

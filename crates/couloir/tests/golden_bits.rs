@@ -18,7 +18,8 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{GroupRobust, RobustMulticlass, RobustSettings, Scaling, SyntheticGroups};
 use couloir::oracles::{Counter, OracleCounts};
 use couloir::problem::{
-    BlockConstants, ClosureProblem, Population, QuadraticBilinear, QuadraticSum, SaddleProblem,
+    BlockConstants, ClosureProblem, MatrixGame, Population, QuadraticBilinear, QuadraticSum,
+    SaddleProblem,
 };
 use couloir::run::StopRules;
 use couloir::{Certificate, Method, Solution, Solve};
@@ -27,9 +28,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Every method with the iterations that it runs for.
-const METHODS: [(&str, u64); 11] = [
+const METHODS: [(&str, u64); 12] = [
     ("certified", 80),
     ("corrective", 12),
+    ("restarted", 80),
     ("mpcgs", 3),
     ("mpscgs", 1),
     ("batched", 40),
@@ -210,6 +212,17 @@ fn closures() -> Case {
     }
 }
 
+/// A matrix game, whose payoffs are made by arithmetic alone.
+fn game() -> Case {
+    let payoffs = (0..30 * 40).map(|k| ((k * k + 7 * k) % 101) as f64 / 16.0).collect();
+    Case {
+        name: "game".to_owned(),
+        problem: Box::new(MatrixGame::from_rows(30, 40, payoffs).expect("a game")),
+        x_set: Box::new(Simplex::new(30).expect("a simplex")),
+        y_set: Box::new(Simplex::new(40).expect("a simplex")),
+    }
+}
+
 fn cases() -> Vec<Case> {
     let families = common::families().into_iter().map(|family| Case {
         name: family.name.to_owned(),
@@ -224,6 +237,7 @@ fn cases() -> Vec<Case> {
         groups(),
         quadratic_sum(),
         closures(),
+        game(),
     ];
     others.into_iter().chain(families).collect()
 }

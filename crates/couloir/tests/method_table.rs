@@ -3,7 +3,7 @@
 use couloir::domain::{Domain, L1Ball, L2Ball, LoSet, Simplex};
 use couloir::error::Block;
 use couloir::problem::{
-    ClosureProblem, Population, QuadraticBilinear, QuadraticSum, SaddleProblem,
+    ClosureProblem, MatrixGame, Population, QuadraticBilinear, QuadraticSum, SaddleProblem,
 };
 use couloir::solver::{CertifiedSettings, Need, SvreSettings};
 use couloir::{Error, Inner, Method, Solve};
@@ -44,6 +44,8 @@ fn methods_need_what_their_row_says_and_nothing_else() {
     let polytope = L1Ball::new(DIM, 1.0).expect("a ball");
     let ball = L2Ball::new(DIM, 1.0).expect("a ball");
     let (finite, infinite) = (sum(Population::Finite(50)), sum(Population::Infinite));
+    let game = MatrixGame::from_rows(DIM, DIM, vec![1.0; DIM * DIM]).expect("a game");
+    let not_bilinear = Some("bilinear form (its capability `bilinear` is missing)");
     for method in Method::all() {
         let polytopes = method.needs(Need::Polytopes);
         let round = polytopes.then_some("away oracle");
@@ -55,9 +57,11 @@ fn methods_need_what_their_row_says_and_nothing_else() {
         let asks = |problem: &dyn SaddleProblem, x_set: &dyn Domain, y_set: &dyn Domain| {
             oracle(refusal(&method, problem, x_set, y_set))
         };
-        // a finite sum on polytopes that can be projected onto has all there is to need
-        assert_eq!(asks(&finite, &polytope, &polytope), None, "{method}");
-        assert_eq!(asks(&finite, &ball, &ball), round, "{method}");
+        // a finite sum on polytopes that can be projected onto has all there is to need, but for a method for games
+        let bilinear = method.needs(Need::Bilinear);
+        let all: &dyn SaddleProblem = if bilinear { &game } else { &finite };
+        assert_eq!(asks(all, &polytope, &polytope), None, "{method}");
+        assert_eq!(asks(all, &ball, &ball), round, "{method}");
         for block in [Block::X, Block::Y] {
             let bare = bare_ball();
             let (x_set, y_set): (&dyn Domain, &dyn Domain) = match block {
@@ -67,7 +71,11 @@ fn methods_need_what_their_row_says_and_nothing_else() {
             let projects = method.needs(Need::Projection(block));
             // a set that is known by its oracle alone may be a polytope
             let expected = projects.then_some("exact projection");
-            assert_eq!(asks(&finite, x_set, y_set), expected, "{method}, {block}");
+            assert_eq!(asks(all, x_set, y_set), expected, "{method}, {block}");
+        }
+        if bilinear {
+            assert_eq!(asks(&finite, &polytope, &polytope), not_bilinear, "{method}");
+            continue;
         }
         let batches = method.samples().then_some("batches (its capability `sampled` is missing)");
         assert_eq!(asks(&quadratic(), &polytope, &polytope), batches, "{method}");
@@ -84,7 +92,7 @@ fn only_rows_that_say_so_need_constants() {
     let grad_y = |x: &[f64], y: &[f64], g: &mut [f64]| (0..DIM).for_each(|i| g[i] = x[i] - y[i]);
     let problem = ClosureProblem::new(DIM, DIM, value, grad_x, grad_y).expect("a problem");
     // those that sample have other needs first
-    for method in Method::all().filter(|method| !method.samples()) {
+    for method in Method::all().filter(|m| !m.samples() && !m.needs(Need::Bilinear)) {
         let said = method.about().needs.iter().any(|need| matches!(need, Need::Constants(_)));
         let refused = refusal(&method, &problem, &set, &set);
         let missing = matches!(refused, Some(Error::MissingConstant { .. }));

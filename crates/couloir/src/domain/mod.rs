@@ -153,6 +153,11 @@ pub trait Domain: Send + Sync {
         true
     }
 
+    /// The total of the entries, if the set is `{p >= 0, sum p = total}` and nothing else: games on two simplices can be solved exactly.
+    fn simplex_total(&self) -> Option<f64> {
+        None
+    }
+
     /// What the set is, for messages: "the unit simplex in dimension 5".
     fn describe(&self) -> String;
 

@@ -84,6 +84,10 @@ impl Domain for Simplex {
         out.fill(self.total / self.dim as f64);
     }
 
+    fn simplex_total(&self) -> Option<f64> {
+        Some(self.total)
+    }
+
     fn describe(&self) -> String {
         if self.total == 1.0 {
             format!("the unit simplex in dimension {}", self.dim)

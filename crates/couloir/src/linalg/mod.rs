@@ -3,6 +3,8 @@
 mod accurate_sum;
 pub(crate) mod block_lanczos;
 mod cholesky;
+mod dense;
+mod exchange;
 mod factor;
 mod factors;
 pub(crate) mod lanczos;
@@ -19,6 +21,8 @@ pub(crate) mod spectral;
 mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
+pub(crate) use dense::DenseMatrix;
+pub(crate) use exchange::{Ended, ExchangeTableau};
 #[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
 pub use factors::Factors;

@@ -1,9 +1,9 @@
 //! What a problem can do beyond the necessary.
 
 use super::{
-    BatchRestriction, BestResponse, ColumnWise, Curvature, ExactDifferences, Identity, ImageSpace,
-    KnownConstants, KnownRounding, LinearOperator, MatrixOperator, Preparation, Sampled,
-    SampledConstants,
+    BatchRestriction, BestResponse, Bilinear, ColumnWise, Curvature, ExactDifferences, Identity,
+    ImageSpace, KnownConstants, KnownRounding, LinearOperator, MatrixOperator, Preparation,
+    Sampled, SampledConstants,
 };
 use std::fmt;
 
@@ -60,6 +60,8 @@ pub struct Capabilities<'a> {
     pub best_response: Option<&'a dyn BestResponse>,
     /// Second derivatives of `max over y of f(., y)`. Without: differences of gradients.
     pub curvature: Option<&'a dyn Curvature>,
+    /// `f` is linear in each block. Without: it is taken to be any convex-concave function.
+    pub bilinear: Option<&'a dyn Bilinear>,
     /// Differences of values without cancellation. Without: values are subtracted.
     pub differences: Option<&'a dyn ExactDifferences>,
     /// Smoothness and strong concavity are known. Without: what needs them is refused.
@@ -86,6 +88,7 @@ impl<'a> Capabilities<'a> {
         preparation: None,
         best_response: None,
         curvature: None,
+        bilinear: None,
         differences: None,
         constants: None,
         rounding: None,
@@ -158,6 +161,13 @@ impl<'a> Capabilities<'a> {
         self
     }
 
+    /// These capabilities and the claim that `f` is linear in each block.
+    #[must_use]
+    pub fn with_bilinear(mut self, bilinear: &'a dyn Bilinear) -> Self {
+        self.bilinear = Some(bilinear);
+        self
+    }
+
     /// These capabilities and exact differences.
     #[must_use]
     pub fn with_differences(mut self, differences: &'a dyn ExactDifferences) -> Self {
@@ -220,6 +230,7 @@ impl fmt::Debug for Capabilities<'_> {
             preparation,
             best_response,
             curvature,
+            bilinear,
             differences,
             constants,
             rounding,
@@ -236,6 +247,7 @@ impl fmt::Debug for Capabilities<'_> {
             ("preparation", preparation.is_some()),
             ("best_response", best_response.is_some()),
             ("curvature", curvature.is_some()),
+            ("bilinear", bilinear.is_some()),
             ("differences", differences.is_some()),
             ("constants", constants.is_some()),
             ("rounding", rounding.is_some()),

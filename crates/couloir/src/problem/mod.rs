@@ -8,6 +8,7 @@
 //! * [`Preparation`]: work that depends on the image alone is done once for each point and used for every `y`;
 //! * [`BestResponse`]: the maximiser of `f(x, .)` is known;
 //! * [`Curvature`]: second derivatives of `max over y of f(., y)`;
+//! * [`Bilinear`]: `f` is linear in each block;
 //! * [`ExactDifferences`]: differences of values without cancellation;
 //! * [`KnownConstants`]: smoothness and strong concavity;
 //! * [`KnownRounding`]: bounds of the rounding in values and gradients;
@@ -15,6 +16,7 @@
 //! * [`Identity`]: what tells the problem from others like it, for checkpoints.
 
 mod best_response;
+mod bilinear;
 mod capabilities;
 mod check;
 mod closures;
@@ -24,6 +26,7 @@ mod differences;
 mod fallbacks;
 mod identity;
 mod image_space;
+mod matrix_game;
 mod matrix_operator;
 mod operator;
 mod point;
@@ -34,6 +37,7 @@ mod sampled;
 
 pub use crate::random::Population;
 pub use best_response::BestResponse;
+pub use bilinear::Bilinear;
 pub use capabilities::Capabilities;
 pub use check::{GradientCheck, check_gradient};
 pub use closures::ClosureProblem;
@@ -43,6 +47,7 @@ pub use differences::{ExactDifferences, Measured};
 pub use fallbacks::WithFallbacks;
 pub use identity::Identity;
 pub use image_space::{ImageSpace, LocalImages};
+pub use matrix_game::MatrixGame;
 pub use matrix_operator::MatrixOperator;
 pub use operator::{ColumnWise, LinearOperator};
 pub(crate) use point::Imaged;
@@ -54,7 +59,7 @@ pub use sampled::{BatchProblem, BatchRestriction, Sampled, SampledConstants};
 
 /// A convex-concave function of two blocks, as solvers ask for it.
 ///
-/// `f(., y)` must be convex and `f(x, .)` strongly concave. Slices have the lengths that the dimensions tell; solvers check what
+/// `f(., y)` must be convex and `f(x, .)` concave; most methods want it strongly concave. Slices have the lengths that the dimensions tell; solvers check what
 /// comes back for NaN and infinities.
 ///
 /// A problem without further structure receives `x` as `at.image` and has no capabilities:

@@ -3,6 +3,7 @@
 use super::{Inner, Need, Start, TABLE};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::problem::SaddleProblem;
 use crate::run::Algorithm;
 use crate::state::Fingerprint;
 use std::any::Any;
@@ -223,31 +224,45 @@ impl Method {
         Method(Arc::new(settings))
     }
 
+    /// The method that suits a problem by its structure, which [`Solve`](super::Solve) takes where none is named:
+    ///
+    /// * `restarted` for a [bilinear](crate::problem::Bilinear) function on sets that can be projected onto;
+    /// * `corrective` where the set of `x` has no prox, and so is known by its linear minimisation alone or is a large nuclear-norm ball;
+    /// * `certified` for everything else.
+    ///
+    /// ```
+    /// use couloir::Method;
+    /// use couloir::domain::{LoSet, Simplex};
+    /// use couloir::problem::{MatrixGame, QuadraticBilinear};
+    ///
+    /// let set = Simplex::new(2)?;
+    /// let game = MatrixGame::from_rows(2, 2, vec![1.0, -1.0, -1.0, 1.0])?;
+    /// assert_eq!(Method::suited(&game, &set, &set).name(), "restarted");
+    /// let strongly_concave = QuadraticBilinear::on(&set, &set).build()?;
+    /// assert_eq!(Method::suited(&strongly_concave, &set, &set).name(), "certified");
+    ///
+    /// let interval = LoSet::new(2, 1.0, vec![0.0; 2], |g, p| p[0] = if g[0] < 0.0 { 1.0 } else { 0.0 })?;
+    /// assert_eq!(Method::suited(&strongly_concave, &interval, &set).name(), "corrective");
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    #[must_use]
+    pub fn suited(problem: &dyn SaddleProblem, x_set: &dyn Domain, y_set: &dyn Domain) -> Self {
+        let can_project = |set: &dyn Domain| set.oracle().has_prox();
+        if problem.capabilities().bilinear.is_some() && can_project(x_set) && can_project(y_set) {
+            return Method::restarted();
+        }
+        if can_project(x_set) { Method::certified() } else { Method::corrective() }
+    }
+
     /// Every method of this crate, with its default settings.
     ///
     /// ```
     /// use couloir::Method;
     /// let names: Vec<&str> = Method::all().map(|method| method.name()).collect();
-    /// assert_eq!(names[..4], ["certified", "corrective", "mpcgs", "mpscgs"]);
+    /// assert_eq!(names[..4], ["certified", "corrective", "restarted", "mpcgs"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Method> {
         TABLE.iter().map(|new| new())
-    }
-
-    /// The method that suits a set of `x`, by what the set can do and nothing else: `certified` where it has a prox, `corrective`
-    /// where it is known by its linear minimisation alone.
-    ///
-    /// ```
-    /// use couloir::Method;
-    /// use couloir::domain::{LoSet, Simplex};
-    /// let interval = LoSet::new(1, 1.0, vec![0.0], |g, p| p[0] = if g[0] < 0.0 { 1.0 } else { 0.0 })?;
-    /// assert_eq!(Method::for_sets(&interval).name(), "corrective");
-    /// assert_eq!(Method::for_sets(&Simplex::new(3)?).name(), "certified");
-    /// # Ok::<(), couloir::Error>(())
-    /// ```
-    #[must_use]
-    pub fn for_sets(x_set: &dyn Domain) -> Self {
-        if x_set.oracle().has_prox() { Method::certified() } else { Method::corrective() }
     }
 
     /// Name, summary, needs.

@@ -13,6 +13,7 @@ mod members;
 mod method;
 mod mpcgs;
 mod mpscgs;
+mod restarted;
 mod solve;
 mod start;
 mod step_search;
@@ -42,6 +43,7 @@ pub use inner::Inner;
 pub use method::{About, Footprint, Method, MethodSettings};
 pub use mpcgs::{Certified, CertifiedSettings, MpcgsConstants, MpcgsSettings};
 pub use mpscgs::{MpscgsConstants, MpscgsSettings, NegatedBatches};
+pub use restarted::RestartedSettings;
 pub use solve::{Solution, Solve};
 pub use start::{Need, Start};
 pub use step_search::{PAPER_GRID, StepSearch, StepTrial, search_steps};
@@ -70,6 +72,7 @@ macro_rules! methods {
 methods! {
     certified: CertifiedSettings,
     corrective: CorrectiveSettings,
+    restarted: RestartedSettings,
     mpcgs: MpcgsSettings,
     mpscgs: MpscgsSettings,
     batched: BatchedSettings,

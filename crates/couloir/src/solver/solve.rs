@@ -38,8 +38,8 @@ pub struct Solve<'a> {
     problem: &'a dyn SaddleProblem,
     x_set: &'a dyn Domain,
     y_set: &'a dyn Domain,
-    /// None where it is chosen by the structure of the sets.
-    method: Option<Method>,
+    /// None: the one that suits the problem.
+    chosen: Option<Method>,
     pub(super) rules: StopRules,
     x_start: Option<Vec<f64>>,
     y_start: Option<Vec<f64>>,
@@ -85,7 +85,7 @@ impl<'a> Solve<'a> {
             problem,
             x_set,
             y_set,
-            method: None,
+            chosen: None,
             rules: StopRules::default(),
             x_start: None,
             y_start: None,
@@ -94,11 +94,18 @@ impl<'a> Solve<'a> {
         }
     }
 
-    /// The method, or its settings. Where none is named it is [`Method::for_sets`].
+    /// The method, or its settings; where none is named, the one that [suits](Method::suited) the problem.
     #[must_use]
     pub fn method(mut self, method: impl Into<Method>) -> Self {
-        self.method = Some(method.into());
+        self.chosen = Some(method.into());
         self
+    }
+
+    /// The method that was named, or the one that suits the problem.
+    #[must_use]
+    pub fn method_in_use(&self) -> Method {
+        let suited = || Method::suited(self.problem, self.x_set, self.y_set);
+        self.chosen.clone().unwrap_or_else(suited)
     }
 
     /// All stopping rules at once.
@@ -276,12 +283,6 @@ impl<'a> Solve<'a> {
             look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
         }
         Ok(solution)
-    }
-
-    /// The method that was named, or the one that suits the sets.
-    #[must_use]
-    pub fn method_in_use(&self) -> Method {
-        self.method.clone().unwrap_or_else(|| Method::for_sets(self.x_set))
     }
 
     /// The clock that was given, or one that stands still if there is no time limit.

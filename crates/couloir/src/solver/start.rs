@@ -12,6 +12,8 @@ use std::fmt;
 pub enum Need {
     /// An exact projection (prox) on the set of this block.
     Projection(Block),
+    /// A function that is linear in each block.
+    Bilinear,
     /// A problem that is a mean over samples.
     Batches,
     /// A problem that is a mean over finitely many samples.
@@ -27,6 +29,7 @@ impl fmt::Display for Need {
         match self {
             Need::Projection(Block::X) => f.write_str("an exact projection on X"),
             Need::Projection(Block::Y) => f.write_str("an exact projection on Y"),
+            Need::Bilinear => f.write_str("a bilinear function"),
             Need::Batches => f.write_str("a mean over samples"),
             Need::FiniteSum => f.write_str("a finite sum"),
             Need::Polytopes => f.write_str("polytopes"),
@@ -104,6 +107,11 @@ impl<'a, 's> Start<'a, 's> {
                 "exact projection",
                 "use a projection-free method, for instance `certified`",
             ),
+            Need::Bilinear if self.problem.capabilities().bilinear.is_none() => of_problem(
+                "the problem",
+                "bilinear form (its capability `bilinear` is missing)",
+                "use a method for any convex-concave function, for instance `certified`",
+            ),
             Need::Polytopes => {
                 let sets = [(Block::X, self.x_set), (Block::Y, self.y_set)];
                 match sets.into_iter().find(|(_, set)| set.is_polytope() == Some(false)) {
@@ -132,7 +140,7 @@ impl<'a, 's> Start<'a, 's> {
                 }
                 Some(_) => Ok(()),
             },
-            Need::Projection(_) | Need::Constants(_) => Ok(()),
+            Need::Projection(_) | Need::Bilinear | Need::Constants(_) => Ok(()),
         }
     }
 }

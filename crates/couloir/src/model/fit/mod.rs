@@ -293,6 +293,13 @@ impl RobustFit {
             );
             return Err(Error::Setting { name: "method", why });
         }
+        if self.method.needs(Need::Bilinear) {
+            let why = format!(
+                "`{}` needs a bilinear function and a loss is none; use `certified`",
+                self.method
+            );
+            return Err(Error::Setting { name: "method", why });
+        }
         self.method.check()
     }
 

@@ -6,8 +6,8 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, KnownConstants, Population, QuadraticBilinear, QuadraticSum,
-    SaddleProblem,
+    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear,
+    QuadraticSum, SaddleProblem,
 };
 use crate::run::StopRules;
 use crate::solver::*;
@@ -306,6 +306,21 @@ fn cases() -> Vec<Case> {
     relative.iterations = 60;
     relative.rules = |rules| rules.relative_gap = Some(1e-3);
     cases.push(relative);
+    // a game, by steps alone and with an exact solution on the way
+    for (size, iterations) in [(40, 30), (24, 300)] {
+        let payoffs = (0..size * size).map(|k| ((k * k + 7 * k) % 101) as f64 / 16.0).collect();
+        let problem = MatrixGame::from_rows(size, size, payoffs).expect("a game");
+        let methods = vec![Method::restarted(), RestartedSettings::default().finish(false).into()];
+        let mut game = Case::new("game", problem, simplex(size), simplex(size), methods);
+        game.iterations = iterations;
+        cases.push(game);
+    }
+    // one whose coupling looks half as strong at first: the power method starts at right angles to its first direction
+    let (long, short) = ([0.168_033_988_749_894_9, 0.45], [-0.45, 0.168_033_988_749_894_9]);
+    let payoffs = vec![2.0 * long[0], 2.0 * long[1], short[0], short[1]];
+    let problem = MatrixGame::from_rows(2, 2, payoffs).expect("a game");
+    let cube = || BoxSet::cube(2, -1.0, 2.0).expect("a box");
+    cases.push(Case::new("strong coupling", problem, cube(), cube(), vec![Method::restarted()]));
     let short = CertifiedSettings::default().inner(Inner::Slide).inner_budget(400);
     let problem = quadratic(&ball(6), &ball(5), 1);
     let methods = vec![short.into()];
