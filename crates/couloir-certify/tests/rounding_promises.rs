@@ -30,12 +30,8 @@ fn quadratic_problems_err_by_no_more_than_they_promise_and_promises_are_not_idle
         let near = |draw: &mut Draw, n: usize| -> Vec<f64> {
             (0..n).map(|_| offset + draw.unit()).collect()
         };
-        let (x0, y0, x, y) = (
-            near(&mut draw, n),
-            near(&mut draw, m),
-            near(&mut draw, n),
-            near(&mut draw, m),
-        );
+        let (x0, y0, x, y) =
+            (near(&mut draw, n), near(&mut draw, m), near(&mut draw, n), near(&mut draw, m));
         let positive = |v: Vec<f64>| v.into_iter().map(|v: f64| v.abs() + 1e-12).collect();
         let f = Quadratic {
             hx: positive(numbers(&mut draw, n, 1.0, decades)),

@@ -333,7 +333,8 @@ fn without_its_bounds_of_rounding_a_problem_is_charged_with_estimates() {
         capabilities.rounding = None;
         capabilities
     };
-    // the estimate must take the function for one that is computed from x and y themselves, a million away from the origin
+    // the estimate must take the function for one that is computed from x and y themselves; what is known is little more than
+    // that the points of a pair a million away from the origin are rounded
     let (known, estimated) = (floor(&problem), floor(&Wrapper::new(&problem, drop)));
-    assert!(known < 1e-9 && estimated > 100.0 * known, "{known:e} {estimated:e}");
+    assert!(known < 1e-9 && estimated > 5.0 * known, "{known:e} {estimated:e}");
 }
