@@ -140,6 +140,7 @@ impl HullSearch {
             oracles.prepare_filled(&mut self.point, |start, piece| {
                 combine_piece(&self.trial[..m], images, start, piece);
             });
+            oracles.repair_image(&mut self.point);
             self.response.copy_from_slice(y_hat);
             let accuracy = 1e-3 * WORTH * gap;
             let answer = y_solver.respond(oracles, &self.point, accuracy, &mut self.response)?;
