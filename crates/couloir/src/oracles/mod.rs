@@ -257,8 +257,12 @@ impl<'a> Oracles<'a> {
     /// Takes a point that rounding has left outside into the set of this block; returns a bound of how far it has moved. Where
     /// that takes a decomposition the point stays as it is until the end of the run.
     pub fn repair(&self, block: Block, p: &mut [f64]) -> f64 {
-        let set = self.set(block);
-        if set.repairs_quickly() { set.repair(p) } else { 0.0 }
+        if self.repairs(block) { self.set(block).repair(p) } else { 0.0 }
+    }
+
+    /// Whether points of this block are repaired before they are certified.
+    pub(crate) fn repairs(&self, block: Block) -> bool {
+        self.set(block).repairs_quickly()
     }
 
     /// The same for an `x` with its image, which moves along where it is the point itself; an image by an operator stays that of

@@ -252,6 +252,8 @@ impl<'a> Solve<'a> {
         let outcome = run_kept(&mut *solver, rules, checkpoints, &fingerprint, clock, observer)?;
         let (x, y) = solver.best();
         let mut solution = Solution { x: x.to_vec(), y: y.to_vec(), outcome };
+        // its memory is not needed with that of the decomposition that may follow
+        drop(solver);
         // the points as they are, and their certificate, are what there is where gradients fail now
         let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
         look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
