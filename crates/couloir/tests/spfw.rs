@@ -13,7 +13,7 @@ use couloir::run::{Algorithm, Step};
 use couloir::solver::{
     SpAfw, SpAfwSettings, SpAfwStep, SpPfwSettings, Spfw, SpfwRate, SpfwSettings, SpfwStep, Start,
 };
-use couloir::{Block, Error, Method, Solve};
+use couloir::{Block, Error, Method, Solution, Solve};
 
 /// A coupling matrix of spectral norm at most `size` with no structure.
 fn coupling(nx: usize, ny: usize, size: f64) -> Vec<f64> {
@@ -561,10 +561,25 @@ fn a_set_known_by_its_oracle_alone_gives_the_same_run() {
                 solve.gap(1e-9).iterations(2000).run().expect("a run")
             };
             let (known, own) = (run(x_set, y_set), run(&own_x, &own_y));
-            assert_eq!((&known.x, &known.y), (&own.x, &own.y), "{method}");
+            // points of library sets are repaired, by some units in the last place; those of a user's set are not
+            let all = |s: &Solution| [s.x.clone(), s.y.clone()].concat();
+            for (known, own) in all(&known).iter().zip(all(&own)) {
+                assert!((known - own).abs() <= 1e-13, "{method}: {known} and {own}");
+            }
             let (known, own) = (known.outcome, own.outcome);
-            assert_eq!(known.certificate.gap, own.certificate.gap);
-            assert_eq!(known.ledger, own.ledger);
+            let (gap, own_gap) = (known.certificate.gap, own.certificate.gap);
+            assert!((gap - own_gap).abs() <= 1e-13 * (1.0 + gap), "{method}: {gap} and {own_gap}");
+            // a last look at a solved run asks oracles of the library for two vertices of each set, and none of the user's
+            let mut looks = own.ledger;
+            if known.status.is_solved() {
+                looks.certificate.lo_x += 2;
+                looks.certificate.lo_y += 2;
+                // a value at each of them, and an image of those of x
+                looks.certificate.value += 4;
+                looks.certificate.images += 2;
+                looks.certificate.passes += 2.0;
+            }
+            assert_eq!((known.status, known.ledger), (own.status, looks), "{method}");
             assert_eq!(own.certificate.confidence, Confidence::AsGiven);
             assert!(method == Method::spfw() || own.status.is_solved(), "{method}");
         }

@@ -279,8 +279,27 @@ impl<'a> Oracles<'a> {
     /// Takes a point that rounding has left outside into the set of this block; returns a bound of how far it has moved. Where
     /// that takes a decomposition the point stays as it is until the end of the run.
     pub fn repair(&self, block: Block, p: &mut [f64]) -> f64 {
-        let set = self.set(block);
-        if set.repairs_quickly() { set.repair(p) } else { 0.0 }
+        if self.repairs(block) { self.set(block).repair(p) } else { 0.0 }
+    }
+
+    /// Whether points of this block are repaired before they are certified.
+    pub(crate) fn repairs(&self, block: Block) -> bool {
+        self.set(block).repairs_quickly()
+    }
+
+    /// The same for an `x` with its image, which moves along where it is the point itself; an image by an operator stays that of
+    /// the exact mixture but for rounding. The point is to be prepared afterwards.
+    pub(crate) fn repair_point(&self, point: &mut PointX) {
+        if self.repair(Block::X, &mut point.x) > 0.0 && !self.has_operator {
+            point.image.copy_from_slice(&point.x);
+        }
+    }
+
+    /// The same for a point of which there is the image alone, and that is the point: prepared anew where it has moved.
+    pub(crate) fn repair_image(&self, point: &mut PointX) {
+        if !self.has_operator && self.repair(Block::X, &mut point.image) > 0.0 {
+            self.prepare(point);
+        }
     }
 
     fn set(&self, block: Block) -> &'a dyn Domain {

@@ -13,6 +13,7 @@ pub struct Incumbent {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     scratch: GapScratch,
+    /// Room for a repaired `x`, from the first repair on.
     member_x: Vec<f64>,
     member_y: Vec<f64>,
     pub(super) history: History,
@@ -27,7 +28,7 @@ impl Incumbent {
             x: x.to_vec(),
             y: y.to_vec(),
             scratch: GapScratch::new(x.len(), y.len()),
-            member_x: x.to_vec(),
+            member_x: Vec::new(),
             member_y: y.to_vec(),
             history: History::new(x.len(), y.len()),
         }
@@ -60,9 +61,13 @@ impl Incumbent {
     /// Values or gradients that are not finite, or that contradict what was seen at other pairs, and what linear minimisation
     /// reports.
     pub fn consider(&mut self, oracles: &mut Oracles<'_>, at: &PointX, y: &[f64]) -> Result<()> {
-        self.member_x.copy_from_slice(&at.x);
         self.member_y.copy_from_slice(y);
         oracles.repair(Block::Y, &mut self.member_y);
+        if !oracles.repairs(Block::X) {
+            return self.consider_members(oracles, at);
+        }
+        self.member_x.clear();
+        self.member_x.extend_from_slice(&at.x);
         if oracles.repair(Block::X, &mut self.member_x) == 0.0 {
             return self.consider_members(oracles, at);
         }

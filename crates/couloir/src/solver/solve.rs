@@ -276,6 +276,8 @@ impl<'a> Solve<'a> {
         let (x, y) = solver.best();
         let (x, y, factors) = (x.to_vec(), y.to_vec(), solver.factors().cloned());
         let mut solution = Solution { x, factors, y, method: solver.name(), outcome };
+        // its memory is not needed with that of the decomposition that may follow
+        drop(solver);
         // factors are never formed here, and their certificate takes no other look
         if solution.factors.is_none() {
             // the points as they are, and their certificate, are what there is where gradients fail now

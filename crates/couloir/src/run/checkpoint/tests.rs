@@ -107,6 +107,20 @@ fn bare(dim: usize, slope: f64) -> ClosureProblem<'static> {
     .expect("a problem")
 }
 
+/// `5 x^T y + 30 y_1 - 50 |y|^2` with nothing known of it: a first step of length one takes `y` far beyond the saddle point, where
+/// the gradient in `x` is longest.
+fn overshot(dim: usize) -> ClosureProblem<'static> {
+    let pull = |j: usize| if j == 0 { 30.0 } else { 0.0 };
+    ClosureProblem::new(
+        dim,
+        dim,
+        move |x, y| (0..dim).map(|j| (5.0 * x[j] + pull(j) - 50.0 * y[j]) * y[j]).sum(),
+        move |_, y, g| g.iter_mut().zip(y).for_each(|(g, y)| *g = 5.0 * y),
+        move |x, y, g| (0..dim).for_each(|j| g[j] = 5.0 * x[j] + pull(j) - 100.0 * y[j]),
+    )
+    .expect("a problem")
+}
+
 /// The set of the rows' weights.
 fn rows_simplex(model: &RobustMulticlass) -> Simplex {
     Simplex::new(model.len()).expect("a simplex")
@@ -276,6 +290,12 @@ fn cases() -> Vec<Case> {
     let few = SpAfwSettings::default().atoms(3).into();
     let methods = vec![Method::spafw(), Method::sppfw(), few];
     cases.push(Case::new("own sets", bare(5, 1.0), own(), own(), methods));
+    let open = SpAfwStep::Open;
+    let methods = vec![
+        SpAfwSettings::default().step(open).into(),
+        SpPfwSettings::default().step(open).into(),
+    ];
+    cases.push(Case::new("overshot", overshot(5), own(), own(), methods));
 
     // looks that are not at every iteration, and a rule with a memory
     let problem = quadratic(&ball(6), &simplex(8), 1);

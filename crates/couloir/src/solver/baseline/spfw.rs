@@ -446,8 +446,8 @@ impl Algorithm for Spfw<'_> {
         // z' = (1 - gamma) z + gamma s, and so with the image
         self.oracles.image(&self.look.px, &mut self.p_image)?;
         axpby(gamma, &self.look.px, 1.0 - gamma, &mut self.x.x);
-        self.oracles.repair(Block::X, &mut self.x.x);
         axpby(gamma, &self.p_image, 1.0 - gamma, &mut self.x.image);
+        self.oracles.repair_point(&mut self.x);
         self.oracles.prepare(&mut self.x);
         axpby(gamma, &self.look.py, 1.0 - gamma, &mut self.y);
         self.oracles.repair(Block::Y, &mut self.y);

@@ -6,7 +6,7 @@ use super::y_solve::YSolver;
 use crate::domain::SlideState;
 use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
-use crate::linalg::combine_piece;
+use crate::linalg::{combine_piece, norm, sum_rounding};
 use crate::oracles::Oracles;
 use crate::problem::PointX;
 use crate::state::Archive;
@@ -140,6 +140,7 @@ impl HullSearch {
             oracles.prepare_filled(&mut self.point, |start, piece| {
                 combine_piece(&self.trial[..m], images, start, piece);
             });
+            oracles.repair_image(&mut self.point);
             self.response.copy_from_slice(y_hat);
             let accuracy = 1e-3 * WORTH * gap;
             let answer = y_solver.respond(oracles, &self.point, accuracy, &mut self.response)?;
@@ -149,7 +150,7 @@ impl HullSearch {
             // how far max_y f bends between the two points, without the rounding of its values
             let bend = oracles.bend_x(x_k, &self.point, y_hat, predicted)?;
             let change = oracles.change_y(&self.point, y_hat, &self.response)?;
-            let rounding = bend.rounding + change.rounding;
+            let rounding = bend.rounding + change.rounding + self.rounded_way(oracles, m);
             let bend = bend.value + change.value + answer.gap;
             let curvature = (2.0 * bend / self.square(m)).max(1e-3 * beta);
             if predicted + bend + rounding < 0.0 {
@@ -202,6 +203,19 @@ impl HullSearch {
         let (g, out) = (&self.grad_image, &mut self.slope[..images.len()]);
         out[0] = 0.0;
         oracles.images().slopes(g, &images[1..], images[0], &mut out[1..]);
+    }
+
+    /// What rounding may hide in the prediction where images are the points: both of them are rounded combinations, which far
+    /// from the origin are as far apart as units of the last place there. Images by an operator are charged for as a whole.
+    fn rounded_way(&self, oracles: &Oracles<'_>, m: usize) -> f64 {
+        if oracles.has_operator() {
+            return 0.0;
+        }
+        let points = (m + 4) as f64 * f64::EPSILON * norm(&self.point.image);
+        let way: f64 = (0..m)
+            .map(|j| (self.trial[j] - self.weights[j]).abs() * self.gram[j * m + j].sqrt())
+            .sum();
+        (points + sum_rounding(self.point.image.len()) * way) * norm(&self.grad_image)
     }
 
     /// `|sum_j (trial_j - weights_j) p_j|^2`.

@@ -325,9 +325,11 @@ impl PointSpace {
         oracles.prepare_between(gamma, &self.x.image, &self.v.image, out);
     }
 
-    /// Writes the image of `(1 - gamma) x_{k-1} + gamma v` for the `v` of the last trial.
+    /// Writes the image of `(1 - gamma) x_{k-1} + gamma v` for the `v` of the last trial, a member of its set where the image is
+    /// the point.
     pub fn between_trial(&self, oracles: &Oracles<'_>, gamma: f64, out: &mut PointX) {
         oracles.prepare_between(gamma, &self.x.image, &self.trial.image, out);
+        oracles.repair_image(out);
     }
 
     /// Takes the gradient `g` at `(z, y)`, from `v_{k-1}` on.
@@ -410,6 +412,29 @@ impl PointSpace {
     /// Moves on: `x_k` is the combination of the points of [`hull`](Self::hull) with these weights, and has the image
     /// and cache of `x_k`, which takes those of `x_{k-1}`; `v_k` is the `v` of the last trial.
     pub fn advance(&mut self, oracles: &Oracles<'_>, step: Move<'_>, x_k: &mut PointX) {
+        if oracles.has_operator() {
+            self.mix(step);
+            if !self.representation.carries_images() {
+                // the coordinates are the vector
+                oracles.repair(Block::X, &mut self.x.x);
+            }
+        } else {
+            // the bits that were certified
+            self.x.x.copy_from_slice(&x_k.image);
+        }
+        self.formed[0].take();
+        std::mem::swap(&mut self.x.image, &mut x_k.image);
+        std::mem::swap(&mut self.x.cache, &mut x_k.cache);
+        std::mem::swap(&mut self.v, &mut self.trial);
+        if let Some(last) = self.history.len().checked_sub(1) {
+            self.history.rotate_left(1);
+            self.filled = (self.filled + 1).min(last + 1);
+            std::mem::swap(&mut self.history[last], &mut self.trial);
+        }
+    }
+
+    /// Moves the coordinates of `x_{k-1}` on.
+    fn mix(&mut self, step: Move<'_>) {
         match step {
             Move::Toward(gamma) => step_toward(gamma, &self.trial.x, &mut self.x.x),
             Move::Combine(weights) => {
@@ -422,19 +447,6 @@ impl PointSpace {
                 let others = &points[..2 + self.filled];
                 combine_many(weights[0], &weights[1..=others.len()], others, &mut self.x.x);
             }
-        }
-        if !self.representation.carries_images() {
-            // the coordinates are the vector
-            oracles.repair(Block::X, &mut self.x.x);
-        }
-        self.formed[0].take();
-        std::mem::swap(&mut self.x.image, &mut x_k.image);
-        std::mem::swap(&mut self.x.cache, &mut x_k.cache);
-        std::mem::swap(&mut self.v, &mut self.trial);
-        if let Some(last) = self.history.len().checked_sub(1) {
-            self.history.rotate_left(1);
-            self.filled = (self.filled + 1).min(last + 1);
-            std::mem::swap(&mut self.history[last], &mut self.trial);
         }
     }
 
