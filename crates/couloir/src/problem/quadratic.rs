@@ -340,12 +340,14 @@ impl ExactDifferences for QuadraticBilinear {
         // a coupling may be small and its terms large
         let terms = self.longest_row * distance(at.image, &self.saddle.x);
         for j in 0..from.len() {
-            let middle = 0.5 * (from[j] + to[j]) - self.saddle.y[j];
+            // far from the origin the sum of the two would round to the spacing of numbers there
+            let (before, after) = (from[j] - self.saddle.y[j], to[j] - self.saddle.y[j]);
+            let bent = 0.5 * self.hy[j];
             let coupling = self.row(j, at.image);
-            let term = (coupling - self.hy[j] * middle - self.cy[j]) * (to[j] - from[j]);
-            value += term;
-            size +=
-                (terms + (self.hy[j] * middle).abs() + self.cy[j].abs()) * (to[j] - from[j]).abs();
+            let slope = coupling - bent * (before + after) - self.cy[j];
+            value += slope * (to[j] - from[j]);
+            let largest = terms + bent * (before.abs() + after.abs()) + self.cy[j].abs();
+            size += largest * (to[j] - from[j]).abs();
         }
         Measured { value, rounding: self.roundings() * size }
     }
