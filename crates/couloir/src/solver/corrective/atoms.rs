@@ -246,12 +246,19 @@ impl RestrictedSet for Atoms {
         // an atom below a bound of the minimum proves the bound wrong
         let values = self.entries.iter().map(|entry| dot(slope, &entry.image));
         let least = values.fold(f64::INFINITY, f64::min);
-        let scale = minimum.lower.abs() + least.abs() + self.scale(slope);
-        if least < minimum.lower - ROUNDING * scale {
-            return wrong(format!(
-                "on {} it says that nothing is below {:e}, but an earlier answer has {least:e}",
-                self.block, minimum.lower
-            ));
+        let allowance = ROUNDING * (minimum.lower.abs() + least.abs() + self.scale(slope));
+        if least < minimum.lower - allowance {
+            return Err(Error::Contradiction {
+                what: match self.block {
+                    Block::X => "the linear minimisation over the set of x",
+                    Block::Y => "the linear minimisation over the set of y",
+                },
+                claim: "the least value of <g, p> over the set",
+                claimed: minimum.lower,
+                place: "an earlier answer with",
+                seen: least,
+                allowance,
+            });
         }
         self.answer = Some(atom);
         Ok(minimum)
