@@ -163,8 +163,7 @@ impl SaddleQp {
     /// same everywhere only costs digits.
     fn centred(&self) -> SaddleQp {
         let (k, l) = (self.a.len(), self.b.len());
-        let (mut coupling, mut a, mut b) =
-            (self.coupling.clone(), self.a.clone(), self.b.clone());
+        let (mut coupling, mut a, mut b) = (self.coupling.clone(), self.a.clone(), self.b.clone());
         for (row, a) in coupling.chunks_exact_mut(l).zip(&mut a) {
             let mean = sum(row) / l as f64;
             row.iter_mut().for_each(|g| *g -= mean);
@@ -214,8 +213,8 @@ impl SaddleQp {
         tableau.guess(&support(&found.0), &support(&found.1), watch)?;
         tableau.solve((k + l + 10) as u64, watch)?;
         let (mut w, mut v) = (vec![0.0; k], vec![0.0; l]);
-        let is_better = tableau.strategies(&mut w, &mut v)
-            && self.gap(&w, &v) < self.gap(&found.0, &found.1);
+        let is_better =
+            tableau.strategies(&mut w, &mut v) && self.gap(&w, &v) < self.gap(&found.0, &found.1);
         Ok(is_better.then_some((w, v)))
     }
 
@@ -225,10 +224,15 @@ impl SaddleQp {
         let (in_w, in_v) = self.slopes(&even(k), &even(l));
         let (mut x, mut y) = (Side::start(&in_w), Side::start(&in_v));
         let mut best = (f64::INFINITY, x.clone(), y.clone());
+        // where products with slacks were least: there the weights in use are told best from the others
+        let mut sharpest = (f64::INFINITY, x.clone(), y.clone());
         let mut since_best = 0;
         for _ in 0..MOST_STEPS {
             watch.check()?;
             let gap = x.gap() + y.gap();
+            if gap < sharpest.0 {
+                sharpest = (gap, x.clone(), y.clone());
+            }
             // the gap over the simplices: products with slacks say nothing once rounding has parted these from the slopes
             let (w, v) = (x.clone().finished(), y.clone().finished());
             let true_gap = self.gap(&w, &v);
@@ -257,18 +261,21 @@ impl SaddleQp {
             x.moved(t, &dx);
             y.moved(t, &dy);
         }
-        let (_, x, y) = best;
         let unit = self.coupling.iter().fold(f64::MIN_POSITIVE, |m, g| m.max(g.abs()));
-        let used = [x.used(unit), y.used(unit)];
-        let (w, v) = (x.finished(), y.finished());
-        let left = self.gap(&w, &v);
-        if left > accuracy {
-            let (polished_w, polished_v) = self.polish(&w, &v, used);
-            if self.gap(&polished_w, &polished_v) < left {
-                return Ok((polished_w, polished_v));
+        let mut found = (best.1.clone().finished(), best.2.clone().finished());
+        let mut left = self.gap(&found.0, &found.1);
+        for (_, x, y) in [best, sharpest] {
+            if left <= accuracy {
+                break;
+            }
+            let used = [x.used(unit), y.used(unit)];
+            let (w, v) = self.polish(&x.finished(), &y.finished(), used);
+            let gap = self.gap(&w, &v);
+            if gap < left {
+                (found, left) = ((w, v), gap);
             }
         }
-        Ok((w, v))
+        Ok(found)
     }
 
     /// The gap over both simplices.
@@ -479,27 +486,53 @@ mod tests {
         (z >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    #[test]
-    fn games_of_every_kind_are_solved_to_rounding() {
+    /// The largest gap relative to the payoffs that is left in problems of four kinds, and where.
+    fn worst_of(has_forms: bool) -> (f64, String) {
         let kinds: [(&str, fn(f64, f64) -> f64); 4] = [
             ("dense", |p, _| p - 0.5),
             ("of few values", |p, _| (3.0 * p).floor()),
             ("sparse", |p, q| if p < 0.3 { 100.0 * q } else { 0.0 }),
             ("far from zero", |p, _| 1000.0 + p),
         ];
+        let mut worst = (0.0, String::new());
         for (kind, payoff) in kinds {
             for seed in 0..400 {
                 let (k, l) = (1 + (7 * seed) % 43, 1 + (11 * seed) % 37);
                 let payoff = |at| payoff(mixed(seed, at), mixed(seed, at + 7777));
                 let coupling: Vec<f64> = (0..k * l).map(payoff).collect();
                 let size = coupling.iter().fold(1.0f64, |m, g| m.max(g.abs()));
-                let (a, b) = (vec![0.0; k], vec![0.0; l]);
-                let qp = SaddleQp { a_form: Vec::new(), coupling, c_form: Vec::new(), a, b };
+                let (mut a, mut b) = (vec![0.0; k], vec![0.0; l]);
+                let (mut a_form, mut c_form) = (Vec::new(), Vec::new());
+                if has_forms {
+                    (0..k).for_each(|i| a[i] = wave(seed, i, 100));
+                    (0..l).for_each(|j| b[j] = wave(seed, j, 200));
+                    a_form = gram(seed, k, 1 + seed % 4);
+                    if seed % 2 == 0 {
+                        c_form = gram(seed + 7, l, 2);
+                    }
+                }
+                let qp = SaddleQp { a_form, coupling, c_form, a, b };
                 let (w, v) = qp.solve(1e-13 * size, &Watch::default()).expect("no limits");
                 let left = qp.gap(&w, &v) / size;
-                assert!(left < 1e-11, "{kind}, seed {seed}, {k} x {l}: {left:e}");
+                if left > worst.0 {
+                    worst = (left, format!("{kind}, seed {seed}, {k} x {l}: {left:e}"));
+                }
             }
         }
+        worst
+    }
+
+    #[test]
+    fn games_of_every_kind_are_solved_to_rounding() {
+        let (left, whose) = worst_of(false);
+        assert!(left < 1e-11, "{whose}");
+    }
+
+    /// Measured: 2e-9 and less, but for one problem.
+    #[test]
+    fn quadratic_saddles_of_every_kind_are_nearly_solved_to_rounding() {
+        let (left, whose) = worst_of(true);
+        assert!(left < 1e-7, "{whose}");
     }
 
     #[test]
