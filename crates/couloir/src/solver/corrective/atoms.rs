@@ -35,7 +35,6 @@ impl Entry {
         self.atom.state(archive)?;
         numbers(archive, "image", &mut self.image)?;
         archive.number("weight", &mut self.weight)?;
-        archive.count("idle", &mut self.idle)?;
         numbers(archive, "bend", &mut self.bend)
     }
 }
@@ -303,15 +302,29 @@ impl RestrictedSet for Atoms {
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        self.atoms_state(archive)?;
+        for entry in &mut self.entries {
+            archive.count("idle", &mut entry.idle)?;
+        }
+        let mut anchor = self.anchor as u64;
+        archive.count("anchor", &mut anchor)?;
+        self.anchor = anchor as usize;
+        if archive.is_loading() && self.anchor >= self.entries.len() {
+            return Err(archive.misfit("anchor", "is no atom"));
+        }
+        let vertices = self.entries.len();
+        archive.nested("active", |archive| self.active.state(archive, vertices))
+    }
+}
+
+impl Atoms {
+    /// Saves or loads the atoms and the last answer: all that there is unless the atoms are [minimised](RestrictedSet::minimise) over
+    /// by themselves.
+    pub(super) fn atoms_state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let dim = self.dense.len();
         archive.list("atoms", &mut self.entries, Entry::default, |archive, entry| {
             entry.state(archive)
         })?;
-        let mut anchor = self.anchor as u64;
-        archive.count("anchor", &mut anchor)?;
-        self.anchor = anchor as usize;
-        let vertices = self.entries.len();
-        archive.nested("active", |archive| self.active.state(archive, vertices))?;
         let mut answers: Vec<Atom> = self.answer.iter().cloned().collect();
         archive.list("answer", &mut answers, Atom::default, |archive, atom| atom.state(archive))?;
         self.answer = answers.pop();
@@ -322,7 +335,7 @@ impl RestrictedSet for Atoms {
                 && entry.weight >= 0.0
         };
         if archive.is_loading()
-            && !(self.anchor < self.entries.len()
+            && !(!self.entries.is_empty()
                 && self.entries.iter().all(fits)
                 && self.answer.iter().all(|atom| atom.check("atom", dim).is_ok()))
         {
