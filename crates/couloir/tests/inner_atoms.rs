@@ -111,7 +111,9 @@ fn the_bounds_of_the_theorem_hold_at_every_iteration() {
     let y_set = Simplex::new(SCENARIOS).expect("a simplex");
     let mut rules = StopRules::default();
     (rules.relative_gap, rules.iterations) = (None, Some(60));
-    let solution = Solve::new(&problem, &x_set, &y_set).rules(rules).run().expect("a run");
+    // where no method is named these sets have the corrective method
+    let solve_by = Solve::new(&problem, &x_set, &y_set).method(Method::certified());
+    let solution = solve_by.rules(rules).run().expect("a run");
     let value = solve(&y_set, CertifiedSettings::default(), 1e-8).outcome.certificate;
     assert!(value.gap <= 1e-8);
     let mut seen = 0;
@@ -144,8 +146,8 @@ fn limits_hold_within_an_inner_solve() {
         let mut rules = StopRules::default();
         rules.relative_gap = None;
         rules.limits = vec![(Counter::LoX, limit)];
-        let outcome =
-            Solve::new(&problem, &x_set, &y_set).rules(rules).run().expect("a run").outcome;
+        let solve = Solve::new(&problem, &x_set, &y_set).method(Method::certified());
+        let outcome = solve.rules(rules).run().expect("a run").outcome;
         assert!(outcome.ledger.method.lo_x <= limit, "{limit}: {}", outcome.ledger.method.lo_x);
         assert!(outcome.certificate.gap.is_finite());
     }

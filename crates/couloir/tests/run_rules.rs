@@ -227,7 +227,10 @@ fn slow_run_kept(
         |_, y, g| g[0] = -y[0],
     )
     .expect("a problem");
-    let run = Solve::new(&problem, &x_set, &y_set).rules(rules).clock(clock);
+    // plain slides take many linear minimisations
+    let slides = couloir::solver::CertifiedSettings::default().inner_x(couloir::Inner::Slide);
+    let run = Solve::new(&problem, &x_set, &y_set).method(Method::new(slides));
+    let run = run.rules(rules).clock(clock);
     let solution = run.checkpoints(checkpoints).run().expect("a run");
     (solution, calls.load(Ordering::Relaxed))
 }

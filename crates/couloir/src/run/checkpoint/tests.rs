@@ -1,7 +1,9 @@
 //! Runs go on with the same bits, whatever the method, and every entry of a checkpoint is needed for that.
 
 use super::*;
-use crate::domain::{BoxSet, Domain, L1Ball, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex};
+use crate::domain::{
+    Atom, BoxSet, Domain, L1Ball, L2Ball, LanczosSettings, LoSet, NuclearBall, Simplex,
+};
 use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
@@ -118,6 +120,23 @@ fn overshot(dim: usize) -> ClosureProblem<'static> {
         move |_, y, g| g.iter_mut().zip(y).for_each(|(g, y)| *g = 5.0 * y),
         move |x, y, g| (0..dim).for_each(|j| g[j] = 5.0 * x[j] + pull(j) - 100.0 * y[j]),
     )
+    .expect("a problem")
+}
+
+/// `|x - c|^2/2 + x^T y - |y|^2/2 - 2 sum y_j^4` with nothing known of it but constants for the unit simplex.
+fn bent(dim: usize) -> ClosureProblem<'static> {
+    let c = |i: usize| 0.3 + 0.2 * (i as f64).sin();
+    let term = move |x: f64, y: f64, c: f64| {
+        0.5 * (x - c) * (x - c) + x * y - 0.5 * y * y - 2.0 * y.powi(4)
+    };
+    ClosureProblem::new(
+        dim,
+        dim,
+        move |x, y| (0..dim).map(|i| term(x[i], y[i], c(i))).sum(),
+        move |x, y, g| (0..dim).for_each(|i| g[i] = x[i] - c(i) + y[i]),
+        move |x, y, g| (0..dim).for_each(|j| g[j] = x[j] - y[j] - 8.0 * y[j].powi(3)),
+    )
+    .and_then(|problem| problem.with_constants(BlockConstants::all(1.0, 1.0, 25.0, 1.0)))
     .expect("a problem")
 }
 
@@ -297,6 +316,19 @@ fn cases() -> Vec<Case> {
     ];
     cases.push(Case::new("overshot", overshot(5), own(), own(), methods));
 
+    // the same with atoms that are sparse, and of a function that is not quadratic
+    let own = || {
+        let vertex = |g: &[f64]| {
+            let best = (0..g.len()).min_by(|&i, &j| g[i].total_cmp(&g[j])).unwrap_or(0);
+            Atom::sparse(vec![best], vec![1.0])
+        };
+        let start = (0..6).map(|i| f64::from(u8::from(i == 0))).collect();
+        LoSet::by_atoms(6, 2f64.sqrt(), start, vertex).expect("a set")
+    };
+    let both = CorrectiveSettings::default().blocks(AtomBlocks::Both);
+    let methods = vec![Method::certified(), both.clone().into(), both.atoms(3).into()];
+    cases.push(Case::new("own simplices", bent(6), own(), own(), methods));
+
     // looks that are not at every iteration, and a rule with a memory
     let problem = quadratic(&ball(6), &simplex(8), 1);
     let mut rare = Case::new("rare looks", problem, ball(6), simplex(8), all);
@@ -398,7 +430,16 @@ fn owner(method: &Method, path: &str) -> String {
     if Counter::ALL.iter().any(|counter| counter.name() == last) && !path.ends_with("best.value") {
         return format!("ledger: {last}");
     }
-    let shared = ["certificate.", "confidence.", "y_solver.", "run.", "x_set.", "y_set.", "look."];
+    let shared = [
+        "certificate.",
+        "confidence.",
+        "y_solver.",
+        "oracles.seen.",
+        "run.",
+        "x_set.",
+        "y_set.",
+        "look.",
+    ];
     match shared.iter().filter_map(|part| path.rfind(part)).max() {
         Some(at) => path[at..].to_owned(),
         None if path.starts_with("solver.stage.") => format!("certified: {}", &path[13..]),

@@ -35,7 +35,6 @@ impl Entry {
         self.atom.state(archive)?;
         numbers(archive, "image", &mut self.image)?;
         archive.number("weight", &mut self.weight)?;
-        archive.count("idle", &mut self.idle)?;
         numbers(archive, "bend", &mut self.bend)
     }
 }
@@ -246,12 +245,19 @@ impl RestrictedSet for Atoms {
         // an atom below a bound of the minimum proves the bound wrong
         let values = self.entries.iter().map(|entry| dot(slope, &entry.image));
         let least = values.fold(f64::INFINITY, f64::min);
-        let scale = minimum.lower.abs() + least.abs() + self.scale(slope);
-        if least < minimum.lower - ROUNDING * scale {
-            return wrong(format!(
-                "on {} it says that nothing is below {:e}, but an earlier answer has {least:e}",
-                self.block, minimum.lower
-            ));
+        let allowance = ROUNDING * (minimum.lower.abs() + least.abs() + self.scale(slope));
+        if least < minimum.lower - allowance {
+            return Err(Error::Contradiction {
+                what: match self.block {
+                    Block::X => "the linear minimisation over the set of x",
+                    Block::Y => "the linear minimisation over the set of y",
+                },
+                claim: "the least value of <g, p> over the set",
+                claimed: minimum.lower,
+                place: "an earlier answer with",
+                seen: least,
+                allowance,
+            });
         }
         self.answer = Some(atom);
         Ok(minimum)
@@ -296,15 +302,29 @@ impl RestrictedSet for Atoms {
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        self.atoms_state(archive)?;
+        for entry in &mut self.entries {
+            archive.count("idle", &mut entry.idle)?;
+        }
+        let mut anchor = self.anchor as u64;
+        archive.count("anchor", &mut anchor)?;
+        self.anchor = anchor as usize;
+        if archive.is_loading() && self.anchor >= self.entries.len() {
+            return Err(archive.misfit("anchor", "is no atom"));
+        }
+        let vertices = self.entries.len();
+        archive.nested("active", |archive| self.active.state(archive, vertices))
+    }
+}
+
+impl Atoms {
+    /// Saves or loads the atoms and the last answer: all that there is unless the atoms are [minimised](RestrictedSet::minimise) over
+    /// by themselves.
+    pub(super) fn atoms_state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let dim = self.dense.len();
         archive.list("atoms", &mut self.entries, Entry::default, |archive, entry| {
             entry.state(archive)
         })?;
-        let mut anchor = self.anchor as u64;
-        archive.count("anchor", &mut anchor)?;
-        self.anchor = anchor as usize;
-        let vertices = self.entries.len();
-        archive.nested("active", |archive| self.active.state(archive, vertices))?;
         let mut answers: Vec<Atom> = self.answer.iter().cloned().collect();
         archive.list("answer", &mut answers, Atom::default, |archive, atom| atom.state(archive))?;
         self.answer = answers.pop();
@@ -315,7 +335,7 @@ impl RestrictedSet for Atoms {
                 && entry.weight >= 0.0
         };
         if archive.is_loading()
-            && !(self.anchor < self.entries.len()
+            && !(!self.entries.is_empty()
                 && self.entries.iter().all(fits)
                 && self.answer.iter().all(|atom| atom.check("atom", dim).is_ok()))
         {

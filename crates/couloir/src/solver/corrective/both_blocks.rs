@@ -399,8 +399,8 @@ impl Algorithm for BothBlocks<'_> {
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.count("k", &mut self.k)?;
-        archive.nested("xs", |archive| self.xs.state(archive))?;
-        archive.nested("ys", |archive| self.ys.state(archive))?;
+        archive.nested("xs", |archive| self.xs.atoms_state(archive))?;
+        archive.nested("ys", |archive| self.ys.atoms_state(archive))?;
         archive.numbers("y", &mut self.now.y)?;
         archive.flag("is_curved", &mut self.is_curved)?;
         archive.flag("is_asked", &mut self.is_asked)?;

@@ -314,7 +314,7 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
-        archive.nested("y_solve", |archive| self.solver.state(archive))?;
+        archive.nested("y_solver", |archive| self.solver.state(archive))?;
         archive.count("k", &mut self.k)?;
         archive.nested("atoms", |archive| self.set.state(archive))?;
         archive.numbers("y", &mut self.response.y)?;

@@ -16,7 +16,7 @@
 
 use super::cholesky::Cholesky;
 use crate::error::Result;
-use crate::linalg::{axpy, dot};
+use crate::linalg::{ExchangeTableau, axpy, dot};
 use crate::watch::Watch;
 
 /// Iterations; ten to twenty are usual.
@@ -25,6 +25,8 @@ const MOST_STEPS: usize = 80;
 const SHORT: f64 = 0.995;
 /// Weights below this share of an even weight are rounding.
 const ZERO: f64 = 1e-12;
+/// Weights above this share of an even weight are taken for those of the solution where exchanges begin.
+const USED: f64 = 1e-6;
 
 /// Pivots differ by many orders of magnitude near the solution, and small ones count.
 const LEAST_PIVOT: f64 = 1e-20;
@@ -157,24 +159,90 @@ impl SaddleQp {
         (in_w, in_v)
     }
 
+    /// The same problem, but for a constant, with rows and columns of the coupling and both linear terms of mean zero: what is the
+    /// same everywhere only costs digits.
+    fn centred(&self) -> SaddleQp {
+        let (k, l) = (self.a.len(), self.b.len());
+        let (mut coupling, mut a, mut b) = (self.coupling.clone(), self.a.clone(), self.b.clone());
+        for (row, a) in coupling.chunks_exact_mut(l).zip(&mut a) {
+            let mean = sum(row) / l as f64;
+            row.iter_mut().for_each(|g| *g -= mean);
+            *a += mean;
+        }
+        for (j, b) in b.iter_mut().enumerate() {
+            let mean = coupling.iter().skip(j).step_by(l).sum::<f64>() / k as f64;
+            coupling.iter_mut().skip(j).step_by(l).for_each(|g| *g -= mean);
+            *b -= mean;
+        }
+        for part in [&mut a, &mut b] {
+            let mean = sum(part) / part.len() as f64;
+            part.iter_mut().for_each(|p| *p -= mean);
+        }
+        SaddleQp { a_form: self.a_form.clone(), coupling, c_form: self.c_form.clone(), a, b }
+    }
+
     /// Both weights, with a gap of at most `accuracy` or as small as rounding allows.
     pub fn solve(&self, accuracy: f64, watch: &Watch) -> Result<(Vec<f64>, Vec<f64>)> {
+        let centred = self.centred();
+        let found = centred.iterate(accuracy, watch)?;
+        if centred.gap(&found.0, &found.1) <= accuracy {
+            return Ok(found);
+        }
+        Ok(centred.exchange(&found, watch)?.unwrap_or(found))
+    }
+
+    /// Where there are no quadratic terms this is a matrix game, which exchanges solve from supports that are nearly right. None
+    /// where they lead to nothing better.
+    fn exchange(
+        &self,
+        found: &(Vec<f64>, Vec<f64>),
+        watch: &Watch,
+    ) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+        if !self.a_form.is_empty() || !self.c_form.is_empty() {
+            return Ok(None);
+        }
+        let (k, l) = (self.a.len(), self.b.len());
+        let mut payoffs = self.coupling.clone();
+        for (row, a) in payoffs.chunks_exact_mut(l).zip(&self.a) {
+            row.iter_mut().zip(&self.b).for_each(|(g, b)| *g += a - b);
+        }
+        let support = |z: &[f64]| -> Vec<usize> {
+            (0..z.len()).filter(|i| z[*i] * z.len() as f64 > USED).collect()
+        };
+        let mut tableau = ExchangeTableau::new(k, l, &payoffs);
+        tableau.guess(&support(&found.0), &support(&found.1), watch)?;
+        tableau.solve((k + l + 10) as u64, watch)?;
+        let (mut w, mut v) = (vec![0.0; k], vec![0.0; l]);
+        let is_better =
+            tableau.strategies(&mut w, &mut v) && self.gap(&w, &v) < self.gap(&found.0, &found.1);
+        Ok(is_better.then_some((w, v)))
+    }
+
+    fn iterate(&self, accuracy: f64, watch: &Watch) -> Result<(Vec<f64>, Vec<f64>)> {
         let (k, l) = (self.a.len(), self.b.len());
         let even = |n: usize| vec![1.0 / n as f64; n];
         let (in_w, in_v) = self.slopes(&even(k), &even(l));
         let (mut x, mut y) = (Side::start(&in_w), Side::start(&in_v));
         let mut best = (f64::INFINITY, x.clone(), y.clone());
+        // where products with slacks were least: there the weights in use are told best from the others
+        let mut sharpest = (f64::INFINITY, x.clone(), y.clone());
         let mut since_best = 0;
         for _ in 0..MOST_STEPS {
             watch.check()?;
             let gap = x.gap() + y.gap();
-            if gap < 0.9 * best.0 {
-                best = (gap, x.clone(), y.clone());
+            if gap < sharpest.0 {
+                sharpest = (gap, x.clone(), y.clone());
+            }
+            // the gap over the simplices: products with slacks say nothing once rounding has parted these from the slopes
+            let (w, v) = (x.clone().finished(), y.clone().finished());
+            let true_gap = self.gap(&w, &v);
+            if true_gap < 0.9 * best.0 {
+                best = (true_gap, x.clone(), y.clone());
                 since_best = 0;
             } else {
                 since_best += 1;
             }
-            if !(gap > accuracy) || since_best > 5 {
+            if !(true_gap > accuracy) || since_best > 5 {
                 break;
             }
             let Some(system) = System::new(self, &x, &y) else { break };
@@ -193,19 +261,21 @@ impl SaddleQp {
             x.moved(t, &dx);
             y.moved(t, &dy);
         }
-        let (gap, at_x, at_y) = best;
-        let (x, y) = if x.gap() + y.gap() < gap { (x, y) } else { (at_x, at_y) };
         let unit = self.coupling.iter().fold(f64::MIN_POSITIVE, |m, g| m.max(g.abs()));
-        let used = [x.used(unit), y.used(unit)];
-        let (w, v) = (x.finished(), y.finished());
-        let left = self.gap(&w, &v);
-        if left > accuracy {
-            let (polished_w, polished_v) = self.polish(&w, &v, used);
-            if self.gap(&polished_w, &polished_v) < left {
-                return Ok((polished_w, polished_v));
+        let mut found = (best.1.clone().finished(), best.2.clone().finished());
+        let mut left = self.gap(&found.0, &found.1);
+        for (_, x, y) in [best, sharpest] {
+            if left <= accuracy {
+                break;
+            }
+            let used = [x.used(unit), y.used(unit)];
+            let (w, v) = self.polish(&x.finished(), &y.finished(), used);
+            let gap = self.gap(&w, &v);
+            if gap < left {
+                (found, left) = ((w, v), gap);
             }
         }
-        Ok((w, v))
+        Ok(found)
     }
 
     /// The gap over both simplices.
@@ -280,15 +350,28 @@ impl SaddleQp {
     }
 }
 
-/// The linear system of one iteration, reduced to `w`.
+/// The linear system of one iteration, reduced to `w`:
+///
+/// ```text
+/// (A + S/W) dw + G dv = p + lambda 1,   -G' dw + P dv = q + nu 1,   P = C + T/V,   sums of dw and dv given.
+/// ```
+///
+/// As the sum of `dv` is given, a constant may leave every row of `G`. The means in the metric of `P` leave, so that `G P^-1 1 = 0` and
+/// each multiplier has an equation of its own: a determinant of both would drown in rounding near the solution.
 struct System<'q> {
     qp: &'q SaddleQp,
     p: Factor,
     n: Cholesky,
-    /// `P^-1 1`, `N^-1 1` and `N^-1 G P^-1 1`.
+    /// `G` without the means of its rows, and the means.
+    centred: Vec<f64>,
+    means: Vec<f64>,
+    /// `P^-1 1` and `N^-1 1`.
     level_v: Vec<f64>,
     level_w: Vec<f64>,
-    shifted_w: Vec<f64>,
+}
+
+fn sum(z: &[f64]) -> f64 {
+    z.iter().sum()
 }
 
 impl<'q> System<'q> {
@@ -299,29 +382,33 @@ impl<'q> System<'q> {
             side.slacks.iter().zip(&side.weights).map(|(s, w)| s / w).collect()
         };
         let p = Factor::new(&qp.c_form, ratio(y));
+        let mut level_v = vec![1.0; l];
+        p.solve(&mut level_v);
+        let total = sum(&level_v);
+        let mut centred = qp.coupling.clone();
+        let mut means = vec![0.0; k];
+        for (row, mean) in centred.chunks_exact_mut(l).zip(&mut means) {
+            *mean = dot(row, &level_v) / total;
+            row.iter_mut().for_each(|g| *g -= *mean);
+        }
         // the rows of G P^-1
-        let mut solved = qp.coupling.clone();
+        let mut solved = centred.clone();
         solved.chunks_exact_mut(l).for_each(|row| p.solve(row));
         let mut n = Cholesky::with_least_pivot(LEAST_PIVOT);
         for (i, diagonal) in ratio(x).into_iter().enumerate() {
             let row = &solved[i * l..(i + 1) * l];
             let mut row: Vec<f64> =
-                (0..=i).map(|j| dot(row, &qp.coupling[j * l..(j + 1) * l])).collect();
+                (0..=i).map(|j| dot(row, &centred[j * l..(j + 1) * l])).collect();
             if !qp.a_form.is_empty() {
                 row.iter_mut().zip(&qp.a_form[i * k..]).for_each(|(r, a)| *r += a);
             }
             row[i] += diagonal;
             n.append(row);
         }
-        let mut level_v = vec![1.0; l];
-        p.solve(&mut level_v);
         let mut level_w = vec![1.0; k];
         n.solve(&mut level_w);
-        let mut shifted_w = vec![0.0; k];
-        add_product(&qp.coupling, &level_v, &mut shifted_w);
-        n.solve(&mut shifted_w);
-        let is_finite = level_w.iter().chain(&shifted_w).chain(&level_v).all(|v| v.is_finite());
-        is_finite.then_some(System { qp, p, n, level_v, level_w, shifted_w })
+        let is_finite = level_w.iter().chain(&means).chain(&level_v).all(|v| v.is_finite());
+        is_finite.then_some(System { qp, p, n, centred, means, level_v, level_w })
     }
 
     /// The change of both sides toward `w s = v t = center`.
@@ -333,32 +420,27 @@ impl<'q> System<'q> {
         let right = |push: &[f64], slopes: &[f64], slacks: &[f64]| -> Vec<f64> {
             push.iter().zip(slopes).zip(slacks).map(|((p, f), s)| p + s - f).collect()
         };
-        let (p, mut q) = (right(&push_x, &in_w, &x.slacks), right(&push_y, &in_v, &y.slacks));
-        self.p.solve(&mut q);
-        let mut dw = vec![0.0; p.len()];
-        add_product(&self.qp.coupling, &q, &mut dw);
-        dw.iter_mut().zip(&p).for_each(|(d, p)| *d = p - *d);
-        self.n.solve(&mut dw);
-        // dw + lambda level_w - nu shifted_w has the sum 1 - <1, w>; the same for
-        // dv = q + nu level_v + P^-1 G' dw, where <1, P^-1 G' z> = <g, z> with g = G P^-1 1
-        let sum = |z: &[f64]| z.iter().sum::<f64>();
-        let mut g = vec![0.0; p.len()];
-        add_product(&self.qp.coupling, &self.level_v, &mut g);
+        let (p, mut dv) = (right(&push_x, &in_w, &x.slacks), right(&push_y, &in_v, &y.slacks));
         let (missing_w, missing_v) = (1.0 - sum(&x.weights), 1.0 - sum(&y.weights));
-        let (m11, m12) = (sum(&self.level_w), -sum(&self.shifted_w));
-        let (m21, m22) = (dot(&g, &self.level_w), sum(&self.level_v) - dot(&g, &self.shifted_w));
-        let (r1, r2) = (missing_w - sum(&dw), missing_v - sum(&q) - dot(&g, &dw));
-        let det = m11 * m22 - m12 * m21;
-        let (lambda, nu) = ((r1 * m22 - m12 * r2) / det, (m11 * r2 - m21 * r1) / det);
-        axpy(lambda, &self.level_w, &mut dw);
-        axpy(-nu, &self.shifted_w, &mut dw);
-        let mut dv = vec![0.0; q.len()];
-        for (d, row) in dw.iter().zip(self.qp.coupling.chunks_exact(q.len())) {
-            axpy(*d, row, &mut dv);
-        }
+        let level = |dv: &mut [f64]| {
+            axpy((missing_v - sum(dv)) / sum(&self.level_v), &self.level_v, dv);
+        };
         self.p.solve(&mut dv);
-        axpy(1.0, &q, &mut dv);
-        axpy(nu, &self.level_v, &mut dv);
+        level(&mut dv);
+        let mut dw = vec![0.0; p.len()];
+        add_product(&self.centred, &dv, &mut dw);
+        for ((d, p), mean) in dw.iter_mut().zip(&p).zip(&self.means) {
+            *d = p - *d - mean * missing_v;
+        }
+        self.n.solve(&mut dw);
+        axpy((missing_w - sum(&dw)) / sum(&self.level_w), &self.level_w, &mut dw);
+        let mut by_w = vec![0.0; dv.len()];
+        for (d, row) in dw.iter().zip(self.centred.chunks_exact(dv.len())) {
+            axpy(*d, row, &mut by_w);
+        }
+        self.p.solve(&mut by_w);
+        axpy(1.0, &by_w, &mut dv);
+        level(&mut dv);
         (x.slack_step(&push_x, dw), y.slack_step(&push_y, dv))
     }
 }
@@ -393,6 +475,64 @@ mod tests {
             let left = qp.gap(&w, &v);
             assert!(left < 1e-10, "seed {seed}, {k} x {l}: {left:e}");
         }
+    }
+
+    /// Numbers in `[0, 1)` that are as good as random.
+    fn mixed(seed: usize, at: usize) -> f64 {
+        let mut z = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ ((seed as u64) << 32);
+        for factor in [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB] {
+            z = (z ^ (z >> 29)).wrapping_mul(factor);
+        }
+        (z >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The largest gap relative to the payoffs that is left in problems of four kinds, and where.
+    fn worst_of(has_forms: bool) -> (f64, String) {
+        let kinds: [(&str, fn(f64, f64) -> f64); 4] = [
+            ("dense", |p, _| p - 0.5),
+            ("of few values", |p, _| (3.0 * p).floor()),
+            ("sparse", |p, q| if p < 0.3 { 100.0 * q } else { 0.0 }),
+            ("far from zero", |p, _| 1000.0 + p),
+        ];
+        let mut worst = (0.0, String::new());
+        for (kind, payoff) in kinds {
+            for seed in 0..400 {
+                let (k, l) = (1 + (7 * seed) % 43, 1 + (11 * seed) % 37);
+                let payoff = |at| payoff(mixed(seed, at), mixed(seed, at + 7777));
+                let coupling: Vec<f64> = (0..k * l).map(payoff).collect();
+                let size = coupling.iter().fold(1.0f64, |m, g| m.max(g.abs()));
+                let (mut a, mut b) = (vec![0.0; k], vec![0.0; l]);
+                let (mut a_form, mut c_form) = (Vec::new(), Vec::new());
+                if has_forms {
+                    (0..k).for_each(|i| a[i] = wave(seed, i, 100));
+                    (0..l).for_each(|j| b[j] = wave(seed, j, 200));
+                    a_form = gram(seed, k, 1 + seed % 4);
+                    if seed % 2 == 0 {
+                        c_form = gram(seed + 7, l, 2);
+                    }
+                }
+                let qp = SaddleQp { a_form, coupling, c_form, a, b };
+                let (w, v) = qp.solve(1e-13 * size, &Watch::default()).expect("no limits");
+                let left = qp.gap(&w, &v) / size;
+                if left > worst.0 {
+                    worst = (left, format!("{kind}, seed {seed}, {k} x {l}: {left:e}"));
+                }
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn games_of_every_kind_are_solved_to_rounding() {
+        let (left, whose) = worst_of(false);
+        assert!(left < 1e-11, "{whose}");
+    }
+
+    /// Measured: 2e-9 and less, but for one problem.
+    #[test]
+    fn quadratic_saddles_of_every_kind_are_nearly_solved_to_rounding() {
+        let (left, whose) = worst_of(true);
+        assert!(left < 1e-7, "{whose}");
     }
 
     #[test]
