@@ -158,6 +158,8 @@ class MatrixCompletion(BaseEstimator):  # type: ignore[misc]
                 f"the fit ended with status '{record['status']}' after {self.n_iter_} iterations at a certified gap of "
                 f"{self.certificate_['gap']:.3g}; the tolerance is {self.tol:g}"
             )
+            if record.get("trouble") is not None:
+                message += f": {record['trouble']}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 

@@ -74,6 +74,13 @@ def test_a_fit_that_runs_out_of_time_keeps_its_best_point_and_warns():
     assert np.isfinite(model.certificate_["gap"]) and not model.certificate_["solved"]
 
 
+def test_rounding_charged_in_many_dimensions_is_no_fault_of_the_best_response():
+    rows, cols, values = ratings((1500, 1500), n=60_000)
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
+        model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-9, max_iter=4).fit(rows, cols, values)
+    assert model.n_iter_ == 4
+
+
 def test_threads_do_not_change_the_result():
     rows, cols, values = ratings((300, 200), n=20_000)
     fits = [MatrixCompletion((300, 200), tau=300.0, n_jobs=jobs).fit(rows, cols, values) for jobs in (1, 2)]

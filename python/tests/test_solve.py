@@ -235,7 +235,7 @@ def test_wrong_arguments_are_named():
         couloir.solve(game, 4, Simplex(3))
     with pytest.raises(TypeError, match="problem must have a method value"):
         couloir.solve(object(), Simplex(4), Simplex(3))
-    with pytest.raises(ValueError, match="there is no `newton`; there are certified, mpcgs, mpscgs, batched"):
+    with pytest.raises(ValueError, match="there is no `newton`; there are certified, corrective, restarted, mpcgs,"):
         couloir.solve(game, Simplex(4), Simplex(3), method="newton")
     with pytest.raises(ValueError, match="`mpscgs-printed` is now called `mpscgs`"):
         couloir.solve(game, Simplex(4), Simplex(3), method="mpscgs-printed")

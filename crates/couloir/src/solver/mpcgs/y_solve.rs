@@ -152,7 +152,9 @@ impl YSolver {
         if violation > 1e-6 * oracles.y_set.diameter() {
             return wrong(format!("it lies outside {} by {violation:e}", oracles.y_set.describe()));
         }
-        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?.gap;
+        // what is charged for rounding, much by an estimate for a problem in many dimensions, is no slope that was seen
+        let seen = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
+        let gap = seen.gap - seen.rounding;
         let admitted = if admitted < f64::INFINITY { admitted } else { 0.0 };
         let value = oracles.certifying(|o| o.value(at, y))?;
         let slope = norm(&self.gradient) * oracles.y_set.diameter();
