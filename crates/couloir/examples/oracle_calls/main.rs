@@ -1,6 +1,6 @@
 //! Oracle calls, gradients and seconds to certified gaps on sets that are known only by their oracles: our side of
 //! `scripts/bench oracles`. `oracle_calls FILE [METHOD...]` prints one line of JSON for each method.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod completion;
 mod instance;
