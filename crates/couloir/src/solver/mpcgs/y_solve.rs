@@ -152,11 +152,13 @@ impl YSolver {
         if violation > 1e-6 * oracles.y_set.diameter() {
             return wrong(format!("it lies outside {} by {violation:e}", oracles.y_set.describe()));
         }
-        let gap = oracles.certifying(|o| self.fw_gap_y(o, at, y))?.gap;
+        let Charged { gap, rounding } = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
+        // what is charged for rounding was not seen
+        let gap = gap - rounding;
         let admitted = if admitted < f64::INFINITY { admitted } else { 0.0 };
         let value = oracles.certifying(|o| o.value(at, y))?;
         let slope = norm(&self.gradient) * oracles.y_set.diameter();
-        if gap > admitted.max(1e-6 * (value.abs() + slope)) {
+        if !(gap <= admitted.max(1e-6 * (value.abs() + slope))) {
             return wrong(format!(
                 "f(x, .) has still a slope of up to {gap:e} from it, so it is not the maximiser (value {value:e})"
             ));
