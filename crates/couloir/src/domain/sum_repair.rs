@@ -62,7 +62,7 @@ mod tests {
                         let raw = |i: usize| 1.0 + ((i * i) as f64 * 0.7).sin();
                         let total: f64 = (0..n).map(raw).sum();
                         let sign = |i: usize| match sum {
-                            Sum::AtMost if i % 3 == 0 => -1.0,
+                            Sum::AtMost if i.is_multiple_of(3) => -1.0,
                             _ => 1.0,
                         };
                         let point: Vec<f64> = (0..n)

@@ -113,8 +113,12 @@ impl<'a> Oracles<'a> {
         let seen = can.rounding.is_none().then(Seen::default);
         let diameters = [x_set, y_set].map(|set| 1.001 * set.diameter());
         let farthest = [x_set, y_set].map(|set| {
-            let mut centre = vec![0.0; set.dim()];
-            set.center(&mut centre);
+            // the centre of a nuclear ball is zero, and its points may be too large to be written in full
+            let written = if set.nuclear_shape().is_some() { 0 } else { set.dim() };
+            let mut centre = vec![0.0; written];
+            if written > 0 {
+                set.center(&mut centre);
+            }
             norm(&centre) + 1.001 * set.diameter()
         });
         let mut oracles = Oracles {

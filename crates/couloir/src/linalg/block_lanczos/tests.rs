@@ -121,7 +121,7 @@ fn pairs_are_those_of_a_full_decomposition() {
         assert_eq!(is_certain, rows.min(columns) <= WIDTH);
         let k = sigma.len();
         assert_eq!(k, 4.min(values.len()));
-        assert!(upper >= 1.0 - 1e-14 && upper <= 1.0 + 1e-10, "{upper}");
+        assert!((1.0 - 1e-14..=1.0 + 1e-10).contains(&upper), "{upper}");
         for (l, sigma) in sigma.iter().enumerate() {
             assert!(
                 (sigma - values[l]).abs() < 1e-10,

@@ -146,7 +146,7 @@ impl<'a> BothBlocks<'a> {
     }
 
     /// Differences of gradients along the way to each atom of X (in the image and in `y`) and of Y (in `y`).
-    fn differences(&mut self, is_local: bool) -> Result<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+    fn differences(&mut self, is_local: bool) -> Result<[Vec<Vec<f64>>; 2]> {
         let (mut of_x, mut of_y) = (Vec::new(), Vec::new());
         for j in 0..self.xs.len() {
             if is_local {
@@ -187,12 +187,12 @@ impl<'a> BothBlocks<'a> {
             }
             of_y.push(self.ys.entries[j].bend.clone());
         }
-        Ok((of_x, of_y))
+        Ok([of_x, of_y])
     }
 
     /// The quadratic function whose gradients are those of `f` here and change as differences say.
     fn model(&mut self, is_local: bool) -> Result<SaddleQp> {
-        let (mut of_x, mut of_y) = self.differences(is_local)?;
+        let [mut of_x, mut of_y] = self.differences(is_local)?;
         // away from the first, which makes no difference on the simplex: what cancels is zero exactly
         let first = of_x[0].clone();
         of_x.iter_mut().for_each(|d| axpy(-1.0, &first, d));

@@ -486,9 +486,12 @@ mod tests {
         (z >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// A payoff from two numbers.
+    type Payoff = fn(f64, f64) -> f64;
+
     /// The largest gap relative to the payoffs that is left in problems of four kinds, and where.
     fn worst_of(has_forms: bool) -> (f64, String) {
-        let kinds: [(&str, fn(f64, f64) -> f64); 4] = [
+        let kinds: [(&str, Payoff); 4] = [
             ("dense", |p, _| p - 0.5),
             ("of few values", |p, _| (3.0 * p).floor()),
             ("sparse", |p, q| if p < 0.3 { 100.0 * q } else { 0.0 }),

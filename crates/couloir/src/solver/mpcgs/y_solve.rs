@@ -155,10 +155,11 @@ impl YSolver {
         // what is charged for rounding, much by an estimate for a problem in many dimensions, is no slope that was seen
         let seen = oracles.certifying(|o| self.fw_gap_y(o, at, y))?;
         let gap = seen.gap - seen.rounding;
+        check_finite("slope of f in y at the best response", &[gap])?;
         let admitted = if admitted < f64::INFINITY { admitted } else { 0.0 };
         let value = oracles.certifying(|o| o.value(at, y))?;
         let slope = norm(&self.gradient) * oracles.y_set.diameter();
-        if gap > admitted.max(1e-6 * (value.abs() + slope)) {
+        if !(gap <= admitted.max(1e-6 * (value.abs() + slope))) {
             return wrong(format!(
                 "f(x, .) has still a slope of up to {gap:e} from it, so it is not the maximiser (value {value:e})"
             ));
