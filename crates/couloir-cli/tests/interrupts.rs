@@ -263,7 +263,7 @@ fn an_interrupted_comparison_takes_the_run_under_way_up_again() {
     let (output, status) = end(child);
     assert_eq!(status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("the same command with --continue goes on"));
-    assert_eq!(files(&out), ["results.jsonl", "run.checkpoint"]);
+    assert_eq!(files(&out), [".couloir-compare", "results.jsonl", "run.checkpoint"]);
     let (output, status) = end(start(folder.path(), &format!("{arguments} --continue")));
     assert!(status.success(), "{}", text(&output.stderr));
     assert!(!out.join("run.checkpoint").exists());

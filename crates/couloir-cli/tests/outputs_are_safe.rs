@@ -183,7 +183,7 @@ fn a_limit_of_file_sizes_costs_what_does_not_fit_and_not_the_run() {
     assert!(text(&output.stderr).contains("no checkpoint: state: File too large"));
     let output = limited("fit data.svm -q -o model");
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("model: File too large"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("File too large"), "{}", text(&output.stderr));
 }
 
 /// Runs the command as a user who may have so many threads and processes at once.

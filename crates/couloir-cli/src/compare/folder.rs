@@ -87,10 +87,20 @@ impl Folder {
         }
         std::fs::create_dir_all(&self.path)
             .map_err(|error| bad(format!("{shown}: cannot be made: {error}")))?;
-        let lock = self.claim()?;
         check_output(&self.file(RESULTS))?;
+        let was_marked = self.file(MARK).exists();
+        let lock = self.claim()?;
+        let results = self.so_far(settings, go_on);
+        if results.is_err() && !was_marked {
+            let _ = std::fs::remove_file(self.file(MARK)); // the folder stays as it was
+        }
+        Ok((results?, lock))
+    }
+
+    fn so_far(&self, settings: Settings, go_on: bool) -> Result<Results> {
+        let shown = self.path.display();
         if !self.file(RESULTS).exists() {
-            return Ok((Results::new(settings), lock));
+            return Ok(Results::new(settings));
         }
         if !go_on {
             return Err(bad(format!(
@@ -105,7 +115,7 @@ impl Folder {
                  with --out"
             )));
         }
-        Ok((results, lock))
+        Ok(results)
     }
 
     /// The results; lines that cannot be read are said to be skipped, and kept in a copy.

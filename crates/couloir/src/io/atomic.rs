@@ -208,7 +208,9 @@ mod tests {
 
     #[test]
     fn a_path_without_a_file_name_is_an_error() {
-        let error = write_atomically(Path::new("/"), |_| Ok(())).expect_err("no file name");
-        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        for (path, kind) in [("/", io::ErrorKind::IsADirectory), ("", io::ErrorKind::NotFound)] {
+            let error = write_atomically(Path::new(path), |_| Ok(())).expect_err("no file name");
+            assert_eq!(error.kind(), kind, "{path}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::place::{folder_of, is_at};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Holds a file, or what goes by its name, for this process: until it is dropped, or the process ends in whatever way. It binds those who ask for
 /// it and nobody else.
@@ -53,6 +54,7 @@ impl Lock {
             let mut lock = Lock::on(&beside)?;
             // the process that had it before may have removed the file between the two steps
             if is_at(&lock.file, &beside) {
+                held().push(beside.clone());
                 lock.remove = Some(beside);
                 return Ok(lock);
             }
@@ -86,9 +88,31 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // removed while it is held, so that nobody else's is removed
         if let Some(path) = self.remove.take() {
-            let _ = fs::remove_file(path);
+            let mut held = held();
+            if let Some(place) = held.iter().position(|other| *other == path) {
+                held.swap_remove(place);
+                let _ = fs::remove_file(path);
+            }
         }
     }
+}
+
+/// The files that go with the locks of this process.
+fn held() -> MutexGuard<'static, Vec<PathBuf>> {
+    static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the files that go with the locks of this process on names in the folder of `path`: for a process that is about to end.
+pub(super) fn remove_locks(path: &Path) {
+    let folder = folder_of(path);
+    held().retain(|lock| {
+        let elsewhere = folder_of(lock) != folder;
+        if !elsewhere {
+            let _ = fs::remove_file(lock);
+        }
+        elsewhere
+    });
 }
 
 #[cfg(all(test, unix))]

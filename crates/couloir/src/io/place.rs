@@ -24,12 +24,11 @@ impl Place {
         if let Some(number) = descriptor(path) {
             return Ok(Place::Descriptor(number));
         }
-        if path.file_name().is_none() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
-        }
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Place::File),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.file_name().is_some() => {
+                return Ok(Place::File);
+            }
             Err(error) => return Err(error),
         };
         if metadata.is_symlink() {

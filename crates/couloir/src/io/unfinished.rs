@@ -3,6 +3,7 @@
 //! Their names are unguessable, they are only ever made anew, and the process that writes one holds a lock on it. So a file
 //! of this kind that nobody holds is left over from a process that is gone, in whatever namespace that was.
 
+use super::lock::remove_locks;
 use super::place::{folder_of, is_at};
 use std::fs::{self, File};
 use std::hash::BuildHasher as _;
@@ -64,8 +65,10 @@ pub fn remove_stale(path: &Path) {
     }
 }
 
-/// Removes the unfinished files of this process in the folder of `path`: for a process that is about to end.
+/// Removes what this process has in the folder of `path` and has not finished, and the files that go with its locks there: for a
+/// process that is about to end.
 pub fn remove_unfinished(path: &Path) {
+    remove_locks(path);
     let own = format!("{PREFIX}{}-", *OWN);
     for path in unfinished(path, |name| name.starts_with(&own) && is_unfinished(name)) {
         let _ = fs::remove_file(path);
