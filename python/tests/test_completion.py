@@ -1,5 +1,10 @@
 """Robust matrix completion from Python."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -70,8 +75,24 @@ def test_groups_of_observations_are_weighed_together():
 def test_a_fit_that_runs_out_of_time_keeps_its_best_point_and_warns():
     rows, cols, values = ratings((1500, 1500), n=60_000)
     with pytest.warns(ConvergenceWarning, match="time limit"):
-        model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-9, max_time=0.3).fit(rows, cols, values)
+        model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-9, max_time=0.02).fit(rows, cols, values)
     assert np.isfinite(model.certificate_["gap"]) and not model.certificate_["solved"]
+
+
+def test_ctrl_c_ends_a_fit_with_its_best_point():
+    rows, cols, values = ratings((1500, 1500), n=1_000_000)
+    values += 3 * np.random.default_rng(5).normal(size=len(values))
+    model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-12)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(rows, cols, values)
+    finally:
+        timer.cancel()
+    assert time.monotonic() - began < 30
+    assert np.isfinite(model.certificate_["gap"]) and len(model.factors_.s) == model.rank_
 
 
 def test_rounding_charged_in_many_dimensions_is_no_fault_of_the_best_response():

@@ -11,7 +11,7 @@ use couloir::run::{Algorithm, Checkpoints, Clock, Flow, Status, StopRules, Trace
 use couloir::watch::SharedClock;
 use couloir::{Method, Solution, Solve};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Numbers that look random and are the same everywhere.
 struct Numbers(u64);
@@ -398,5 +398,54 @@ fn every_kind_of_ratings_is_certified_in_few_oracle_calls() {
         assert!(outcome.status.is_solved(), "{what}: {outcome:?}");
         let counts = outcome.ledger.method + outcome.ledger.certificate;
         assert!(counts.lo_x <= 40, "{what}: {} calls", counts.lo_x);
+    }
+}
+
+/// A clock that raises a flag when it is looked at for the n-th time.
+#[derive(Clone)]
+struct Raising {
+    looks: Arc<AtomicU64>,
+    at: u64,
+    flag: Arc<AtomicBool>,
+}
+
+impl Clock for Raising {
+    fn seconds(&self) -> f64 {
+        if self.looks.fetch_add(1, Relaxed) == self.at {
+            self.flag.store(true, Relaxed);
+        }
+        0.0
+    }
+
+    fn shared(&self) -> Option<SharedClock> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+#[test]
+fn limits_end_a_run_on_1500_by_1500_matrices_within_a_few_looks() {
+    let ratings = Ratings::new((1500, 1500), 3, 60_000, 0.2, 3);
+    let problem = ratings.squared(1.0, 2500.0);
+    let x_set = problem.x_set().expect("a ball");
+    let methods = [(Method::corrective(), [5, 40, 90]), (Method::certified(), [5, 8, 11])];
+    for (method, looks) in methods {
+        for at in looks {
+            let solve = Solve::new(&problem, &x_set, problem.y_set()).method(method.clone());
+            let clock = Ticking::default();
+            let solution = solve.clone().gap(1e-12).seconds(at as f64, clock.clone()).run();
+            let outcome = solution.expect("a run").outcome;
+            assert_eq!(outcome.status, Status::TimeLimit, "{method} at {at}");
+            assert!(outcome.certificate.gap.is_finite());
+            let spent = clock.0.load(Relaxed);
+            assert!(spent <= at + 60, "{method}: {spent} looks where {at} were allowed");
+
+            let flag = Arc::new(AtomicBool::new(false));
+            let clock = Raising { looks: Arc::default(), at, flag: flag.clone() };
+            let solution = solve.gap(1e-12).cancel(flag).seconds(1e9, clock.clone()).run();
+            let outcome = solution.expect("a run").outcome;
+            assert_eq!(outcome.status, Status::Cancelled, "{method} at {at}");
+            let spent = clock.looks.load(Relaxed);
+            assert!(spent <= at + 60, "{method}: {spent} looks, raised at {at}");
+        }
     }
 }
