@@ -134,3 +134,26 @@ def test_bad_arguments_are_refused_by_name():
     for settings in ({"tau": -1.0}, {"level": 0.0}, {"loss": "cubic"}, {"uncertainty": "mars"}, {"tol": 0.0}):
         with pytest.raises(ValueError):
             MatrixCompletion(**{"shape": (80, 70), "tau": 100.0, **settings}).fit(rows, cols, values)
+
+
+@pytest.mark.parametrize(
+    ("loss", "level", "tau", "optimum"),
+    [
+        ("squared", 1.0, 8.0, 0.15936176),
+        ("squared", 0.3, 8.0, 0.20282115),
+        ("huber", 1.0, 8.0, 0.11625708),
+        ("squared", 1.0, 3.0, 0.79458145),
+    ],
+)
+def test_a_conic_solver_finds_the_same_optima(loss, level, tau, optimum):
+    """The optima are Clarabel's, of ``min over X, nu of nu + level / 2n sum_i (max(0, 1 + (loss_i - nu) / level)^2 - 1)``
+    with the nuclear norm as a semidefinite constraint: the maximum over the weights in closed form."""
+    rng = np.random.default_rng(3)
+    u, v = rng.normal(size=(9, 2)), rng.normal(size=(7, 2))
+    rows, cols = rng.integers(0, 9, 60), rng.integers(0, 7, 60)
+    values = (u[rows] * v[cols]).sum(axis=1) + 0.3 * rng.normal(size=60)
+    model = MatrixCompletion((9, 7), tau, loss=loss, level=level, threshold=0.5, tol=1e-6).fit(rows, cols, values)
+    # what an interior-point method leaves
+    assert model.certificate_["lower"] <= optimum + 1e-7
+    assert model.certificate_["upper"] >= optimum - 1e-7
+    assert model.certificate_["gap"] <= 1e-6
