@@ -44,6 +44,19 @@ pub struct Rows {
     pub target: Vec<f64>,
     pub mu: f64,
     pub squared: bool,
+    /// What it says of itself beside its constants.
+    pub knows: Knows,
+}
+
+/// What a problem may say of the maximum over `y`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Knows {
+    /// Neither of the following, as a user's own functions.
+    Nothing,
+    /// The maximiser.
+    Response,
+    /// And second derivatives of the maximum.
+    Curvature,
 }
 
 impl Rows {
@@ -88,7 +101,12 @@ impl SaddleProblem for Rows {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let all = Capabilities::NONE.with_operator(self).with_constants(self);
-        if self.mu > 0.0 { all.with_best_response(self).with_curvature(self) } else { all }
+        match self.knows {
+            _ if self.mu == 0.0 => all,
+            Knows::Nothing => all,
+            Knows::Response => all.with_best_response(self),
+            Knows::Curvature => all.with_best_response(self).with_curvature(self),
+        }
     }
 }
 

@@ -3,14 +3,12 @@
 
 mod atoms;
 mod both_blocks;
-mod cholesky;
 mod newton;
 mod one_block;
 mod phi;
 mod restricted;
 mod saddle_qp;
 mod settings;
-mod simplex_qp;
 mod spectral;
 
 pub use both_blocks::BothBlocks;
