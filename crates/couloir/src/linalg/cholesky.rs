@@ -60,6 +60,7 @@ impl Cholesky {
 
     /// Saves or loads it.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.magnitude("least_pivot", &mut self.least_pivot)?;
         archive.list("rows", &mut self.rows, Vec::new, |archive, row| {
             archive.list("row", row, || 0.0, |archive, entry| archive.number("entry", entry))
         })

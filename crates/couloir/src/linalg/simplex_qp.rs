@@ -15,6 +15,11 @@ pub(crate) trait Form {
     /// Writes the entries of a vertex with others.
     fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()>;
 
+    /// How well the entries are known, as a share of their size: pivots below it are noise.
+    fn noise(&self) -> f64 {
+        1e-12
+    }
+
     /// `slope += M step`.
     fn add_product(&mut self, step: &[f64], slope: &mut [f64]) -> Result<()>;
 }
@@ -74,7 +79,7 @@ impl ActiveSet {
             return Ok(());
         }
         self.shift = if largest > 0.0 { largest } else { 1.0 };
-        self.factor = Cholesky::default();
+        self.factor = Cholesky::with_least_pivot(form.noise());
         for i in 0..self.free.len() {
             let mut row = Vec::with_capacity(i + 1);
             form.entries(self.free[i], &self.free[..=i], &mut row)?;

@@ -166,6 +166,10 @@ impl Bends<'_> {
 }
 
 impl Form for Bends<'_> {
+    fn noise(&self) -> f64 {
+        self.phi.noise()
+    }
+
     fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()> {
         self.prepare(vertex)?;
         let Atoms { entries, anchor, .. } = &*self.atoms;

@@ -21,6 +21,9 @@ const INEXACT: f64 = 1e-4;
 /// difference across a face of its set says nothing of either side.
 const EXACT_CHANGE: f64 = 1e-6;
 const INEXACT_CHANGE: f64 = 1e-5;
+/// What rounding leaves of second derivatives along such steps, as a share of their size.
+const EXACT_NOISE: f64 = 1e-5;
+const INEXACT_NOISE: f64 = 1e-4;
 
 /// `phi` as the problem's oracles give it.
 pub(super) struct Phi<'p, 'a> {
@@ -79,5 +82,13 @@ impl ImageFunction for Phi<'_, '_> {
         }
         out.iter_mut().zip(slope).for_each(|(o, s)| *o = (*o - s) / step);
         Ok(())
+    }
+
+    fn noise(&self) -> f64 {
+        match (self.knows_curvature, self.oracles.has_best_response()) {
+            (true, _) => 1e-12,
+            (false, true) => EXACT_NOISE,
+            (false, false) => INEXACT_NOISE,
+        }
     }
 }
