@@ -26,12 +26,30 @@ impl Matrix {
     }
 
     fn times(&self, x: &[f64], out: &mut [f64]) {
+        let used = x.iter().filter(|x| **x != 0.0).count();
+        if 4 * used < x.len() {
+            out.fill(0.0);
+            let columns = self.transposed.chunks_exact(self.rows);
+            for (x, column) in x.iter().zip(columns).filter(|(x, _)| **x != 0.0) {
+                out.iter_mut().zip(column).for_each(|(o, c)| *o += x * c);
+            }
+            return;
+        }
         out.iter_mut()
             .zip(self.entries.chunks_exact(self.columns))
             .for_each(|(o, row)| *o = dot(row, x));
     }
 
     fn transposed_times(&self, s: &[f64], out: &mut [f64]) {
+        let used = s.iter().filter(|s| **s != 0.0).count();
+        if 4 * used < s.len() {
+            out.fill(0.0);
+            let rows = self.entries.chunks_exact(self.columns);
+            for (s, row) in s.iter().zip(rows).filter(|(s, _)| **s != 0.0) {
+                out.iter_mut().zip(row).for_each(|(o, e)| *o += s * e);
+            }
+            return;
+        }
         out.iter_mut()
             .zip(self.transposed.chunks_exact(self.rows))
             .for_each(|(o, c)| *o = dot(c, s));
