@@ -152,13 +152,16 @@ impl BestResponse for Rows {
             largest = largest.max(loss.abs());
             *y = even + loss / self.mu;
         }
-        let mut falling = y.to_vec();
-        falling.sort_unstable_by(|a, b| b.total_cmp(a));
-        let (mut sum, mut theta) = (0.0, f64::NEG_INFINITY);
-        for (k, v) in falling.iter().enumerate() {
-            sum += v;
-            theta = theta.max((sum - 1.0) / (k + 1) as f64);
-        }
+        // the mean excess of those above the threshold, until none is below it (Michelot, JOTA 1986)
+        let mut above = y.to_vec();
+        let theta = loop {
+            let theta = (above.iter().sum::<f64>() - 1.0) / above.len() as f64;
+            let before = above.len();
+            above.retain(|v| *v > theta);
+            if above.len() == before || above.is_empty() {
+                break theta;
+            }
+        };
         y.iter_mut().for_each(|y| *y = (*y - theta).max(0.0));
         16.0 * f64::EPSILON * (largest + self.mu)
     }
