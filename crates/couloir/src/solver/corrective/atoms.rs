@@ -2,10 +2,9 @@
 
 use super::newton;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
-use super::simplex_qp::ActiveSet;
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
-use crate::linalg::{axpy, dot};
+use crate::linalg::{ActiveSet, axpy, dot};
 use crate::oracles::Oracles;
 use crate::state::Archive;
 
@@ -26,8 +25,6 @@ pub(in crate::solver) struct Entry {
     idle: u64,
     /// `H (image - image of the anchor)` for the second derivatives `H` of phi at a point nearby, if they are known.
     pub bend: Vec<f64>,
-    /// Inner products of `bend` with the images of the first entries, as many as have been needed.
-    pub products: Vec<f64>,
 }
 
 impl Entry {
@@ -157,8 +154,9 @@ impl Atoms {
         if self.entries.iter().all(&is_kept) {
             return;
         }
-        self.active = ActiveSet::default();
-        self.entries.iter_mut().for_each(|entry| entry.products.clear());
+        for gone in (0..self.entries.len()).rev().filter(|j| !is_kept(&self.entries[*j])) {
+            self.active.forget(gone);
+        }
         let anchor = self.entries.iter().take(self.anchor).filter(|entry| is_kept(entry)).count();
         let anchor_stays = self.entries.get(self.anchor).is_some_and(&is_kept);
         self.entries.retain(is_kept);
@@ -175,20 +173,7 @@ impl Atoms {
         self.active = ActiveSet::default();
         for entry in &mut self.entries {
             entry.bend.clear();
-            entry.products.clear();
         }
-    }
-
-    /// Has `<k_i - k_anchor, H (k_j - k_anchor)>` ready for all `i`, from the second derivatives that are known for `j`.
-    pub fn extend_products(&mut self, j: usize) {
-        let mut products = std::mem::take(&mut self.entries[j].products);
-        if products.len() < self.entries.len() {
-            let bend = &self.entries[j].bend;
-            let anchor = dot(bend, &self.entries[self.anchor].image);
-            let rest = &self.entries[products.len()..];
-            products.extend(rest.iter().map(|entry| dot(bend, &entry.image) - anchor));
-        }
-        self.entries[j].products = products;
     }
 
     /// Has second derivatives refer to another atom.
@@ -197,7 +182,6 @@ impl Atoms {
         // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
         let moved = std::mem::take(&mut self.entries[anchor].bend);
         for entry in &mut self.entries {
-            entry.products.clear();
             if moved.is_empty() {
                 entry.bend.clear();
             } else if !entry.bend.is_empty() {
@@ -264,11 +248,13 @@ impl RestrictedSet for Atoms {
     }
 
     fn scale(&self, slope: &[f64]) -> f64 {
-        let used = self.entries.iter().filter(|entry| entry.weight > 0.0);
-        let terms = used.map(|entry| {
-            entry.weight * slope.iter().zip(&entry.image).map(|(s, k)| (s * k).abs()).sum::<f64>()
-        });
-        terms.sum()
+        let mut sizes = vec![0.0; slope.len()];
+        for entry in self.entries.iter().filter(|entry| entry.weight > 0.0) {
+            let terms = sizes.iter_mut().zip(&entry.image);
+            terms.for_each(|(size, k)| *size += entry.weight * k.abs());
+        }
+        let terms = slope.iter().zip(&sizes);
+        terms.map(|(s, size)| s.abs() * size).sum()
     }
 
     fn grow(&mut self, oracles: &mut Oracles<'_>) -> Result<bool> {

@@ -255,13 +255,15 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         let size = self.best.upper.abs().max(self.best.lower.abs());
         let wanted = (self.share * gap).max(FLOOR * size);
         let knows_curvature = self.oracles.problem().capabilities().curvature.is_some();
+        // differences need responses that are better than values do
+        let needs_more = !knows_curvature && !self.oracles.has_best_response();
         let mut phi = Phi {
             knows_curvature,
             oracles: &mut self.oracles,
             solver: &mut self.solver,
             point: &mut self.point,
             response: &mut self.response,
-            accuracy: 1e-3 * wanted,
+            accuracy: if needs_more { 1e-6 } else { 1e-3 } * wanted,
         };
         let restricted = self.set.minimise(&mut phi, wanted)?;
         self.is_asked = false;

@@ -19,6 +19,11 @@ pub(in crate::solver) trait ImageFunction {
         direction: &[f64],
         out: &mut [f64],
     ) -> Result<()>;
+
+    /// How well [`bend`](Self::bend) is known, as a share of its size.
+    fn noise(&self) -> f64 {
+        1e-12
+    }
 }
 
 /// How a restricted problem was left.
