@@ -1,7 +1,7 @@
 //! The simplex.
 
 use super::slide::pairwise::{Hull, Pairwise};
-use super::sum_repair::{Sum, repair_sum};
+use super::sum_repair::{Sum, repair_sum, slack};
 use super::threshold::{largest, project_onto_simplex};
 use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
@@ -78,6 +78,10 @@ impl Domain for Simplex {
     /// Clips at zero and spreads what is missing of the total evenly over the support.
     fn repair(&self, p: &mut [f64]) -> f64 {
         repair_sum(p, self.total, Sum::Exactly)
+    }
+
+    fn slack(&self) -> [f64; 2] {
+        slack(self.total)
     }
 
     fn center(&self, out: &mut [f64]) {

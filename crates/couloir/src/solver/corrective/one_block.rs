@@ -15,11 +15,11 @@ use super::phi::{Phi, Response};
 use super::restricted::RestrictedSet;
 use super::spectral::Spectral;
 use crate::certificate::Certificate;
-use crate::domain::{Confidence, NuclearShape};
+use crate::domain::NuclearShape;
 use crate::error::{Block, Error, Result, check_len};
-use crate::linalg::{Factors, dot};
+use crate::linalg::Factors;
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{MatrixOperator, PointX};
+use crate::problem::{MatrixOperator, PointX, Rounding};
 use crate::run::{Algorithm, Fact, Step};
 use crate::solver::inner::INNER_BUDGET;
 use crate::solver::mpcgs::YSolver;
@@ -63,7 +63,6 @@ pub(super) struct Best {
     pub y: Vec<f64>,
     pub upper: f64,
     pub lower: f64,
-    pub confidence: Confidence,
     /// Whether the certificate is that of the bounds.
     pub is_current: bool,
 }
@@ -78,7 +77,6 @@ impl Best {
             y: y.to_vec(),
             upper: f64::INFINITY,
             lower: f64::NEG_INFINITY,
-            confidence: Confidence::Exact,
             is_current: false,
         }
     }
@@ -93,8 +91,8 @@ impl Best {
     /// A point whose factors cannot be found.
     pub fn take(
         &mut self,
-        upper: f64,
-        lower: f64,
+        oracles: &Oracles<'_>,
+        [lower, upper]: [f64; 2],
         set: &impl RestrictedSet,
         image: &[f64],
         y: &[f64],
@@ -103,7 +101,12 @@ impl Best {
             self.upper = upper;
             match set.factors() {
                 Some(factors) => self.factors = Some(factors?),
-                None => set.write(&mut self.x),
+                // the bits that were certified
+                None if !oracles.has_operator() => self.x.copy_from_slice(image),
+                None => {
+                    set.write(&mut self.x);
+                    oracles.repair(Block::X, &mut self.x);
+                }
             }
             self.image.copy_from_slice(image);
             self.is_current = false;
@@ -124,7 +127,8 @@ impl Best {
         room.image.copy_from_slice(&self.image);
         oracles.prepare(room);
         let value = oracles.certifying(|o| o.value(room, &self.y))?;
-        self.certificate = Certificate::between(self.lower, value, self.upper, self.confidence);
+        let confidence = oracles.confidence();
+        self.certificate = Certificate::between(self.lower, value, self.upper, confidence);
         self.is_current = true;
         Ok(())
     }
@@ -139,14 +143,29 @@ impl Best {
         archive.numbers("y", &mut self.y)?;
         archive.number("upper", &mut self.upper)?;
         archive.number("lower", &mut self.lower)?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))?;
         archive.flag("is_current", &mut self.is_current)
     }
 }
 
-/// What rounding may hide in a value and in a difference of sums of so many terms.
-pub(super) fn rounding(terms: usize, size: f64) -> f64 {
-    (8.0 + (terms as f64).sqrt()) * f64::EPSILON * size
+/// What the lower and the upper bound of a pair are charged with beyond the gains of both blocks: the value, the way to members of
+/// the sets, and what is carried along. The point that is written and its image are mixtures of so many `terms`, of which each rounds,
+/// and `scale` is the size of those that enter the value; images that are the points themselves are what they are.
+pub(super) fn charges(
+    oracles: &Oracles<'_>,
+    rounding: &Rounding,
+    value: f64,
+    (terms, scale): (usize, f64),
+) -> [f64; 2] {
+    let [of_x, of_y] = oracles.charge_of_slack(rounding);
+    let carried = match oracles.has_operator() {
+        true => {
+            let way = rounding.steepest_x * oracles.farthest(Block::X);
+            2.0 * (8 + terms) as f64 * f64::EPSILON * (scale + way)
+        }
+        false => 0.0,
+    };
+    let of_value = rounding.value + 4.0 * f64::EPSILON * value.abs();
+    [of_value + of_y, of_value + of_x + carried]
 }
 
 impl<'a> OneBlock<'a, Atoms> {
@@ -225,6 +244,9 @@ impl<S: RestrictedSet> OneBlock<'_, S> {
             return Ok(());
         }
         self.set.image(&mut self.point.image);
+        if !self.oracles.has_operator() {
+            self.oracles.repair(Block::X, &mut self.point.image);
+        }
         self.oracles.prepare(&mut self.point);
         let Response { y, gap } = &mut self.response;
         let accuracy = 1e-3 * self.share * self.best.gap();
@@ -232,12 +254,14 @@ impl<S: RestrictedSet> OneBlock<'_, S> {
         self.oracles.grad_image(&self.point, y, &mut self.slope)?;
         let value = self.oracles.value(&self.point, y)?;
         let minimum = self.set.ask(&mut self.oracles, &self.slope)?;
-        let here = dot(&self.slope, &self.point.image);
-        let size = value.abs() + self.set.scale(&self.slope) + minimum.lower.abs();
-        let charge = rounding(self.set.len() + self.slope.len(), size);
-        let (upper, lower) = (value + *gap + charge, value - (here - minimum.lower) - charge);
-        self.best.confidence = self.best.confidence.and(minimum.confidence);
-        self.best.take(upper, lower, &self.set, &self.point.image, y)?;
+        let Self { oracles, set, slope, point, .. } = self;
+        let rounding = oracles.rounding(point, y, value);
+        let gain = set.gain(oracles, (slope, &point.image), &minimum, rounding.grad_x);
+        let mixed = (set.len(), set.scale(slope));
+        let [below, above] = charges(oracles, &rounding, value, mixed);
+        let sums = 4.0 * f64::EPSILON * (gain.abs() + *gap);
+        let bounds = [value - gain.max(0.0) - below - sums, value + *gap + above + sums];
+        self.best.take(oracles, bounds, set, &point.image, y)?;
         self.is_asked = true;
         Ok(())
     }
