@@ -3,7 +3,7 @@
 use super::newton;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
 use super::simplex_qp::ActiveSet;
-use crate::certificate::gap_part;
+use crate::certificate::{Charged, gap_part};
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
 use crate::linalg::{axpy, dot, dot_difference, norm, sum_rounding};
@@ -272,19 +272,20 @@ impl RestrictedSet for Atoms {
         (slope, image): (&[f64], &[f64]),
         minimum: &LinearMin,
         error: f64,
-    ) -> f64 {
+    ) -> Charged {
         let is_point = self.block == Block::Y || !oracles.has_operator();
         let diameter = oracles.diameters[self.block as usize];
         if is_point {
             let way = dot_difference(slope, image, &self.dense);
-            return gap_part(slope, way, minimum, error, diameter).gap;
+            return gap_part(slope, way, minimum, error, diameter);
         }
         let (here, farthest) = (dot(slope, image), oracles.farthest(Block::X));
         let sums = sum_rounding(slope.len()) * norm(slope) * norm(image)
             + sum_rounding(self.slope.len()) * norm(&self.slope) * farthest
             + 4.0 * f64::EPSILON * (here.abs() + minimum.lower.abs());
         // the gradient enters the minimum, and the product with the image through its operator
-        here - minimum.lower + sums + error * (diameter + 2.0 * farthest)
+        let rounding = sums + error * (diameter + 2.0 * farthest);
+        Charged { gap: (here - minimum.lower).max(0.0) + rounding, rounding }
     }
 
     fn scale(&self, slope: &[f64]) -> f64 {

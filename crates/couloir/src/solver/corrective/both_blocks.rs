@@ -323,9 +323,9 @@ impl<'a> BothBlocks<'a> {
         let descent: Vec<f64> = now.gradient.in_y.iter().map(|g| -g).collect();
         let gain_y = ys.gain(oracles, (&descent, &now.y), &in_y, rounding.grad_y);
         let [below, above] = charges(oracles, &rounding, value, (xs.len(), xs.scale(slope)));
-        let sums = 4.0 * f64::EPSILON * (gain_x.abs() + gain_y.abs());
-        let bounds =
-            [value - gain_x.max(0.0) - below - sums, value + gain_y.max(0.0) + above + sums];
+        let sums = 4.0 * f64::EPSILON * (gain_x.gap + gain_y.gap);
+        let bounds = [value - gain_x.gap - below - sums, value + gain_y.gap + above + sums];
+        best.charged = gain_x.rounding + gain_y.rounding + below + above + 2.0 * sums;
         best.take(oracles, bounds, xs, &now.image, &now.y)?;
         self.is_asked = true;
         Ok(())
@@ -363,7 +363,7 @@ impl Algorithm for BothBlocks<'_> {
         }
         self.ask()?;
         self.k += 1;
-        let is_stuck = !is_new && !(self.best.gap() < gap);
+        let is_stuck = (!is_new && !(self.best.gap() < gap)) || self.best.is_at_floor(gap);
         Ok(if is_stuck { Step::NoProgress } else { Step::Advanced })
     }
 

@@ -35,6 +35,9 @@ const FLOOR: f64 = 1e-15;
 /// gap 15, 13 and 13 calls, and 9.5, 5.7 and 3.9 s.
 const SPECTRAL_SHARE: f64 = 50.0;
 
+/// A gap of so many times what it is charged with for rounding is as good as rounding.
+const AT_FLOOR: f64 = 4.0;
+
 /// The corrective method on one block, running.
 pub struct OneBlock<'a, S> {
     oracles: Oracles<'a>,
@@ -63,6 +66,8 @@ pub(super) struct Best {
     pub y: Vec<f64>,
     pub upper: f64,
     pub lower: f64,
+    /// What the bounds of the last pair were charged with for rounding.
+    pub charged: f64,
     /// Whether the certificate is that of the bounds.
     pub is_current: bool,
 }
@@ -77,12 +82,19 @@ impl Best {
             y: y.to_vec(),
             upper: f64::INFINITY,
             lower: f64::NEG_INFINITY,
+            charged: 0.0,
             is_current: false,
         }
     }
 
     pub fn gap(&self) -> f64 {
         self.upper - self.lower
+    }
+
+    /// Whether the gap is as good as rounding, and has not fallen since it was `before`: answers of an oracle to gradients that are
+    /// rounding are new for ever, and lead nowhere.
+    pub fn is_at_floor(&self, before: f64) -> bool {
+        !(self.gap() < before) && self.gap() <= AT_FLOOR * self.charged
     }
 
     /// Takes in bounds: `upper` of `max f(x, .)` at the point of the atoms, `lower` of `min f(., y)`.
@@ -143,6 +155,7 @@ impl Best {
         archive.numbers("y", &mut self.y)?;
         archive.number("upper", &mut self.upper)?;
         archive.number("lower", &mut self.lower)?;
+        archive.number("charged", &mut self.charged)?;
         archive.flag("is_current", &mut self.is_current)
     }
 }
@@ -259,8 +272,9 @@ impl<S: RestrictedSet> OneBlock<'_, S> {
         let gain = set.gain(oracles, (slope, &point.image), &minimum, rounding.grad_x);
         let mixed = (set.len(), set.scale(slope));
         let [below, above] = charges(oracles, &rounding, value, mixed);
-        let sums = 4.0 * f64::EPSILON * (gain.abs() + *gap);
-        let bounds = [value - gain.max(0.0) - below - sums, value + *gap + above + sums];
+        let sums = 4.0 * f64::EPSILON * (gain.gap + *gap);
+        let bounds = [value - gain.gap - below - sums, value + *gap + above + sums];
+        self.best.charged = gain.rounding + below + above + 2.0 * sums;
         self.best.take(oracles, bounds, set, &point.image, y)?;
         self.is_asked = true;
         Ok(())
@@ -295,6 +309,7 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         }
         self.k += 1;
         let is_stuck = !is_new && !(restricted.fell > 0.0) && !(self.best.gap() < gap);
+        let is_stuck = is_stuck || self.best.is_at_floor(gap);
         Ok(if is_stuck { Step::NoProgress } else { Step::Advanced })
     }
 

@@ -1,5 +1,6 @@
 //! What a corrective method grows: a small part of X, with small coordinates, in which problems are cheap.
 
+use crate::certificate::Charged;
 use crate::domain::LinearMin;
 use crate::error::{Block, Result};
 use crate::linalg::{Factors, dot, norm, sum_rounding};
@@ -64,12 +65,13 @@ pub(in crate::solver) trait RestrictedSet {
         (slope, image): (&[f64], &[f64]),
         minimum: &LinearMin,
         error: f64,
-    ) -> f64 {
+    ) -> Charged {
         let (here, farthest) = (dot(slope, image), oracles.farthest(Block::X));
         let sums = sum_rounding(slope.len()) * norm(slope) * norm(image)
             + 4.0 * f64::EPSILON * (here.abs() + minimum.lower.abs());
         // the gradient enters the minimum, and the product with the image through its operator
-        here - minimum.lower + sums + error * (oracles.diameters[0] + 2.0 * farthest)
+        let rounding = sums + error * (oracles.diameters[0] + 2.0 * farthest);
+        Charged { gap: (here - minimum.lower).max(0.0) + rounding, rounding }
     }
 
     /// Writes the point in full. Never called where there are [`factors`](Self::factors).
