@@ -288,7 +288,8 @@ impl Case {
         let every = draw.one_of(&[1, 1, 7]);
         // decompositions take longer than everything else
         let (x, y) = subject.sets();
-        let is_dear = [x.kind(), y.kind()].contains(&"nuclear") || subject.by_oracle() != [false; 2];
+        let is_dear =
+            [x.kind(), y.kind()].contains(&"nuclear") || subject.by_oracle() != [false; 2];
         let iterations = draw.one_of(if is_dear { &[20, 60, 200] } else { &[30, 300, 1_000] });
         let budget = if is_dear { 500 } else { 20_000 };
         // of all methods in a random order the first that takes the problem

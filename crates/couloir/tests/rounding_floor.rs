@@ -44,7 +44,6 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
             let allowed = 8.0 * family.problem.constants().lhat().expect("all constants");
             assert!(highest <= allowed, "{name}, {inner:?}: Lhat {highest:e}, allowed {allowed:e}");
             let gap = outcome.certificate.gap;
-            println!("FLOOR {} {inner:?} {hull_points} {bare} {gap:e} {}", family.name, outcome.iterations);
             // condition (c) from plain differences of values is lost in their rounding, and the x-part of
             // the gap is of first order in x: about the root of it is left
             let reachable = if slides {

@@ -174,7 +174,8 @@ fn far_start(population: Population) -> (L2Ball, BoxSet, QuadraticSum) {
     let y_set = BoxSet::cube(3, -0.5, 0.5).expect("a box");
     let saddle = Saddle { x: vec![0.6, 0.0, 0.8], y: vec![0.0; 3], value: 0.0 };
     let b = vec![0.01, 0.02, 0.0, -0.01, 0.01, 0.01, 0.0, 0.0, -0.02];
-    let base = QuadraticBilinear::new(vec![1.0; 3], vec![1.0; 3], b, vec![0.0; 3], vec![0.0; 3], saddle);
+    let base =
+        QuadraticBilinear::new(vec![1.0; 3], vec![1.0; 3], b, vec![0.0; 3], vec![0.0; 3], saddle);
     let sum = QuadraticSum::new(base.expect("one"), population, 0.1, 0.1, 8).expect("a sum");
     (x_set, y_set, sum)
 }

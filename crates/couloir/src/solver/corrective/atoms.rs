@@ -247,7 +247,10 @@ impl RestrictedSet for Atoms {
         let values = self.entries.iter().map(|entry| dot(slope, &entry.image));
         let least = values.fold(f64::INFINITY, f64::min);
         let allowance = ROUNDING
-            * (minimum.lower.abs() + least.abs() + self.scale(slope) + norm(&self.slope) * set.diameter());
+            * (minimum.lower.abs()
+                + least.abs()
+                + self.scale(slope)
+                + norm(&self.slope) * set.diameter());
         if least < minimum.lower - allowance {
             return Err(Error::Contradiction {
                 what: match self.block {
