@@ -77,11 +77,17 @@ impl Domain for Simplex {
 
     /// Clips at zero and spreads what is missing of the total evenly over the support.
     fn repair(&self, p: &mut [f64]) -> f64 {
+        // there is one point
+        if let [only] = p {
+            let moved = (*only - self.total).abs();
+            *only = self.total;
+            return moved;
+        }
         repair_sum(p, self.total, Sum::Exactly)
     }
 
     fn slack(&self) -> [f64; 2] {
-        slack(self.total)
+        if self.dim == 1 { [0.0; 2] } else { slack(self.total) }
     }
 
     fn center(&self, out: &mut [f64]) {
