@@ -2,9 +2,10 @@
 
 use super::newton;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
+use crate::certificate::{Charged, gap_part};
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
-use crate::linalg::{ActiveSet, axpy, dot};
+use crate::linalg::{ActiveSet, axpy, dot, dot_difference, norm, sum_rounding};
 use crate::oracles::Oracles;
 use crate::state::Archive;
 
@@ -229,7 +230,11 @@ impl RestrictedSet for Atoms {
         // an atom below a bound of the minimum proves the bound wrong
         let values = self.entries.iter().map(|entry| dot(slope, &entry.image));
         let least = values.fold(f64::INFINITY, f64::min);
-        let allowance = ROUNDING * (minimum.lower.abs() + least.abs() + self.scale(slope));
+        let allowance = ROUNDING
+            * (minimum.lower.abs()
+                + least.abs()
+                + self.scale(slope)
+                + norm(&self.slope) * set.diameter());
         if least < minimum.lower - allowance {
             return Err(Error::Contradiction {
                 what: match self.block {
@@ -245,6 +250,29 @@ impl RestrictedSet for Atoms {
         }
         self.answer = Some(atom);
         Ok(minimum)
+    }
+
+    /// In differences to the answer, where images are the points themselves: so a set far from the origin does no harm.
+    fn gain(
+        &self,
+        oracles: &Oracles<'_>,
+        (slope, image): (&[f64], &[f64]),
+        minimum: &LinearMin,
+        error: f64,
+    ) -> Charged {
+        let is_point = self.block == Block::Y || !oracles.has_operator();
+        let diameter = oracles.diameters[self.block as usize];
+        if is_point {
+            let way = dot_difference(slope, image, &self.dense);
+            return gap_part(slope, way, minimum, error, diameter);
+        }
+        let (here, farthest) = (dot(slope, image), oracles.farthest(Block::X));
+        let sums = sum_rounding(slope.len()) * norm(slope) * norm(image)
+            + sum_rounding(self.slope.len()) * norm(&self.slope) * farthest
+            + 4.0 * f64::EPSILON * (here.abs() + minimum.lower.abs());
+        // the gradient enters the minimum, and the product with the image through its operator
+        let rounding = sums + error * (diameter + 2.0 * farthest);
+        Charged { gap: (here - minimum.lower).max(0.0) + rounding, rounding }
     }
 
     fn scale(&self, slope: &[f64]) -> f64 {
