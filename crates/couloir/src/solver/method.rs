@@ -227,7 +227,8 @@ impl Method {
     /// The method that suits a problem by its structure, which [`Solve`](super::Solve) takes where none is named:
     ///
     /// * `restarted` for a [bilinear](crate::problem::Bilinear) function on sets that can be projected onto;
-    /// * `corrective` where the set of `x` has no prox, and so is known by its linear minimisation alone or is a large nuclear-norm ball;
+    /// * `corrective` where the set of `x` has no prox, and so is known by its linear minimisation alone or is a large nuclear-norm ball,
+    ///   and where that of `y` has none and `f` is not known to be strongly concave;
     /// * `certified` for everything else.
     ///
     /// ```
@@ -251,7 +252,11 @@ impl Method {
         if problem.capabilities().bilinear.is_some() && can_project(x_set) && can_project(y_set) {
             return Method::restarted();
         }
-        if can_project(x_set) { Method::certified() } else { Method::corrective() }
+        let can = problem.capabilities();
+        let responds = can_project(y_set)
+            || can.best_response.is_some()
+            || can.constants.is_some_and(|constants| constants.mu().is_some());
+        if can_project(x_set) && responds { Method::certified() } else { Method::corrective() }
     }
 
     /// Every method of this crate, with its default settings.
