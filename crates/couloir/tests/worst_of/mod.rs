@@ -243,7 +243,7 @@ impl Oracle for CappedOracle<'_> {
             w.iter().copied().fold(f64::INFINITY, f64::min) - cap,
             w.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         );
-        for _ in 0..200 {
+        for _ in 0..64 {
             let middle = 0.5 * (low + high);
             if sum(middle) > 1.0 { low = middle } else { high = middle }
         }

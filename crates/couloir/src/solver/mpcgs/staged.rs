@@ -237,6 +237,24 @@ impl<'a> Staged<'a> {
         self.stage.begin_stage(problem, self.inner_y, self.at_best, shift)
     }
 
+    /// One iteration of the stage, and the next stage where that is due.
+    fn iterate(&mut self) -> Result<Step> {
+        let step = self.stage.step()?;
+        if matches!(step, Step::InnerBudget(_)) {
+            return Ok(step);
+        }
+        self.iterations += 1;
+        let rounding = self.look()?;
+        self.move_on(step == Step::NoProgress)?;
+        let gap = self.best.certificate.gap;
+        self.stall.look(gap);
+        let still = self.stall.looks > PATIENCE.max(self.iterations / 2);
+        if still || gap <= FLOOR * rounding {
+            return Ok(Step::NoProgress);
+        }
+        Ok(Step::Advanced)
+    }
+
     fn count(&mut self) {
         self.ledger = *self.stage.ledger();
         self.ledger.certificate = self.ledger.certificate + self.whole.ledger.certificate;
@@ -259,22 +277,9 @@ impl Algorithm for Staged<'_> {
     }
 
     fn step(&mut self) -> Result<Step> {
-        let step = self.stage.step()?;
-        if matches!(step, Step::InnerBudget(_)) {
-            self.count();
-            return Ok(step);
-        }
-        self.iterations += 1;
-        let rounding = self.look()?;
-        self.move_on(step == Step::NoProgress)?;
+        let step = self.iterate();
         self.count();
-        let gap = self.best.certificate.gap;
-        self.stall.look(gap);
-        let still = self.stall.looks > PATIENCE.max(self.iterations / 2);
-        if still || gap <= FLOOR * rounding {
-            return Ok(Step::NoProgress);
-        }
-        Ok(Step::Advanced)
+        step
     }
 
     fn evaluate(&mut self) -> Result<()> {
