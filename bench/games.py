@@ -22,6 +22,7 @@ LIMIT = 120
 # the figure: steps alone, without the exact finish, on games of this size
 FIGURE = ROOT / "docs" / "games.svg"
 FIGURE_SIZE = (200, 200)
+FIGURE_ITERATIONS = 3000
 
 
 def cyclic(n, stakes=None):
@@ -68,7 +69,7 @@ def described(found):
 def figure(folder):
     """Draws the certified gap over the iterations of steps alone."""
     curves = [(name, payoffs) for name, payoffs in games(*FIGURE_SIZE, 0)] + [("cyclic, 101", cyclic(101))]
-    draw([(name, ours(payoffs, folder, "steps")["trace"]) for name, payoffs in curves], FIGURE)
+    draw([(name, ours(payoffs, folder, "steps", FIGURE_ITERATIONS)["trace"]) for name, payoffs in curves], FIGURE)
 
 
 def run(goals, quick):
