@@ -436,6 +436,7 @@ fn owner(method: &Method, path: &str) -> String {
         "confidence.",
         "y_solver.",
         "oracles.seen.",
+        "whole.seen.",
         "run.",
         "x_set.",
         "y_set.",
