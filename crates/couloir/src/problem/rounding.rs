@@ -75,4 +75,9 @@ impl Rounding {
 pub trait KnownRounding: Send + Sync {
     /// Bounds at a pair; [`steepest_y`](Rounding::steepest_y) for all points within `reach` of `x`.
     fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding;
+
+    /// [`steepest_y`](Rounding::steepest_y) alone, for less work where that is possible.
+    fn steepest_y(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> f64 {
+        self.rounding(at, y, reach).steepest_y
+    }
 }
