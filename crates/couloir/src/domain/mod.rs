@@ -166,6 +166,12 @@ pub trait Domain: Send + Sync {
         [0.0; 2]
     }
 
+    /// Whether it is certain, for less work than a [`repair`](Domain::repair), that this point would keep its bits.
+    fn needs_no_repair(&self, p: &[f64]) -> bool {
+        let _ = p;
+        false
+    }
+
     /// The total of the entries, if the set is `{p >= 0, sum p = total}` and nothing else: games on two simplices can be solved exactly.
     fn simplex_total(&self) -> Option<f64> {
         None
