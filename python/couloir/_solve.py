@@ -201,6 +201,8 @@ def _side(
 ) -> tuple[tuple[int, ...], tuple[Any, ...], Floats | None]:
     """The shape of a set's points, the set for the core, and the start point."""
     point = None if start is None else np.asarray(start, dtype=np.float64)
+    if isinstance(given, type):
+        raise TypeError(f"{name} must be a set, got the class {given.__name__}: make one, as in {given.__name__}(...)")
     if isinstance(given, _CoreSet):
         return given.shape, given._described(), _flat_or_none(start_name, point, given.shape)
     if not isinstance(given, LinearSet):

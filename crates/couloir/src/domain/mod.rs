@@ -14,27 +14,44 @@
 //! | [`LoSet`] | the user's closure | - | - |
 
 mod atom;
+mod balls;
 mod box_set;
 mod by_gram;
+mod check;
+mod combined;
+mod graphs;
+mod kinks;
 mod l1_ball;
 mod l2_ball;
 mod lo_set;
+mod matrices;
 mod mixture;
 mod nuclear_ball;
+mod plain;
+mod polytopes;
 mod simplex;
 mod slide;
 mod sum_repair;
 mod threshold;
 
 pub use atom::Atom;
+pub use balls::{Ellipsoid, GroupL1Ball, KSupportBall, LinfBall, LpBall, OrderedL1Ball};
 pub use box_set::BoxSet;
 pub(crate) use by_gram::mixed;
 pub use by_gram::{ByGram, Factor, Products};
+pub use check::{Directions, SetCheck, SetReport, check_set};
+pub use combined::{Affine, Product};
+pub use graphs::{Flows, Graph, Matchings, Paths, SpanningTrees};
 pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
+pub use matrices::{Fantope, Spectrahedron, SpectralBall, TraceBound};
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
+pub use polytopes::{
+    Birkhoff, BoxBudget, CappedSimplex, ConvexHull, Hypersimplex, InformationSet, Permutahedron,
+    SimplexBudget, Treeplex,
+};
 pub use simplex::Simplex;
 pub(crate) use slide::OverAtoms;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
