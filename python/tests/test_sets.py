@@ -57,7 +57,10 @@ SETS = [
     ),
     (couloir.Shifted(couloir.Simplex(2), [1.0, -1.0]), lambda g: g.min() + g[0] - g[1]),
     (couloir.Scaled(couloir.NuclearBall((2, 3)), -2.0), lambda g: -2 * np.linalg.norm(g, 2)),
-    (couloir.Flows(4, ARCS, np.ones(5), 0, 3, 2.0), lambda g: g[0] + g[1] + g[3] + g[4]),
+    (
+        couloir.Flows(4, ARCS, np.ones(5), 0, 3, 1.0),
+        lambda g: min(g[0] + g[3], g[1] + g[4], g[0] + g[2] + g[4]),
+    ),
 ]
 
 

@@ -203,6 +203,13 @@ pub fn set_lmo<'py>(
     Ok(PyArray1::from_vec(py, p))
 }
 
+/// The number of coordinates of a point of a set.
+#[pyfunction]
+pub fn set_dim(set: Described<'_>) -> PyResult<usize> {
+    let callbacks = Callbacks::default();
+    Ok(set.set(&callbacks)?.dim())
+}
+
 /// The Euclidean diameter of a set of the package.
 #[pyfunction]
 pub fn set_diameter(set: Described<'_>) -> PyResult<f64> {

@@ -37,7 +37,7 @@ fn kuhn_poker_has_the_value_minus_one_eighteenth() {
     assert!(game.x_set().contains(&solution.x, 1e-12) && game.y_set().contains(&solution.y, 1e-12));
 }
 
-/// The value of the linear program in sequence form, by HiGHS; open_spiel's tests have -0.085606424078.
+/// The value of the linear program in sequence form by HiGHS, from bench/peers/games/poker_lp.py.
 const LEDUC: f64 = -0.085_606_424_078;
 
 #[test]
@@ -48,6 +48,16 @@ fn leduc_poker_has_the_value_of_the_linear_program() {
     let solution = game.solve(1e-6).expect("a solution");
     value_between(&solution, LEDUC, 1e-6);
     assert!(exploitability(&game, &solution.x, &solution.y) <= 1.01e-6);
+}
+
+#[test]
+#[ignore = "takes half a minute: restricted games of some two hundred strategies"]
+fn leduc_poker_is_solved_exactly_by_the_double_oracle() {
+    let game = Game::leduc().expect("a game");
+    let solution = game.solver().method(couloir::Method::corrective()).gap(1e-10).run();
+    let solution = solution.expect("a solution");
+    value_between(&solution, LEDUC, 1e-10);
+    assert!(solution.outcome.iterations <= 400, "{}", solution.outcome.iterations);
 }
 
 #[test]

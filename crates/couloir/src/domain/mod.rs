@@ -12,6 +12,11 @@
 //! | [`L2Ball`] | normalise | scale | - |
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
 //! | [`LoSet`] | the user's closure | - | - |
+//!
+//! The others slide as printed. Balls: [`LinfBall`], [`LpBall`], [`KSupportBall`], [`GroupL1Ball`], [`OrderedL1Ball`], [`Ellipsoid`].
+//! Polytopes: [`Hypersimplex`], [`CappedSimplex`], [`BoxBudget`], [`SimplexBudget`], [`Permutahedron`], [`Birkhoff`], [`ConvexHull`],
+//! [`Treeplex`]. Graphs: [`Paths`], [`Flows`], [`SpanningTrees`], [`Matchings`]. Matrices: [`SpectralBall`], [`Spectrahedron`],
+//! [`Fantope`]. Made of other sets: [`Product`], [`Affine`]. [`check_set`] holds what a set says against what else it says.
 
 mod atom;
 mod balls;

@@ -16,6 +16,9 @@ use crate::error::{Result, check_len};
 use crate::problem::{MatrixGame, SaddleProblem};
 use crate::solver::{CorrectiveSettings, Method, Solution, Solve};
 
+/// Iterations of a solve that says nothing else: primal-dual steps are many and cheap.
+const MOST_ITERATIONS: u64 = 1_000_000;
+
 /// A game by the strategies of both players and the payoffs.
 ///
 /// ```
@@ -106,7 +109,9 @@ impl Game {
     /// The solve with the method that suits it, to be refined.
     #[must_use]
     pub fn solver(&self) -> Solve<'_> {
-        Solve::new(&self.payoffs, &*self.x_set, &*self.y_set).method(self.method())
+        Solve::new(&self.payoffs, &*self.x_set, &*self.y_set)
+            .method(self.method())
+            .iterations(MOST_ITERATIONS)
     }
 
     /// A pair of strategies whose exploitability is at most `gap`, and the bounds of the value.
@@ -117,3 +122,8 @@ impl Game {
         self.solver().gap(gap).run()
     }
 }
+
+/// The examples of docs/games.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../../docs/games.md")]
+struct Page;
