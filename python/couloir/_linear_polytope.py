@@ -119,8 +119,9 @@ class LinearPolytope:
             if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
                 raise ValueError("the polytope is unbounded (or empty): give lower and upper bounds")
             raise ArithmeticError(f"HiGHS ended with '{self._solver.modelStatusToString(status)}'")
-        x = np.clip(np.array(self._solver.getSolution().col_value), self.lower, self.upper)
-        return np.where(self.integer, np.round(x), x)
+        x: Floats = np.clip(np.array(self._solver.getSolution().col_value), self.lower, self.upper)
+        x[self.integer] = np.round(x[self.integer])
+        return x
 
     def violation(self, p: ArrayLike) -> float:
         """By how much a constraint or a bound is violated at most, 0 within the tolerance of HiGHS (1e-7)."""

@@ -41,7 +41,10 @@ class Counted:
         return self.asked[name](*(np.array(argument) for argument in arguments))
 
     def image(self, x: Floats) -> Floats:
-        return x if self.asked["image"] is None else self("image", x)
+        if self.asked["image"] is None:
+            return x
+        image: Floats = self("image", x)
+        return image
 
     def value(self, x: Floats, y: Floats) -> float:
         return float(self("value", self.image(x), y))
@@ -95,8 +98,10 @@ def _two_members(described: tuple[Any, ...], rng: Any, name: str, calls: dict[st
 
 
 def _grad_x(f: Counted, x: Floats, y: Floats) -> Floats:
-    slope = f("grad_image", f.image(x), y)
-    return slope if f.asked["adjoint"] is None else f("adjoint", slope)
+    slope: Floats = f("grad_image", f.image(x), y)
+    if f.asked["adjoint"] is not None:
+        slope = f("adjoint", slope)
+    return slope
 
 
 def _block(
