@@ -97,12 +97,14 @@ impl Domain for Product<'_> {
     }
 
     fn is_polytope(&self) -> Option<bool> {
-        let all = self.parts.iter().map(|part| part.is_polytope());
-        all.fold(Some(true), |all, part| match (all, part) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        })
+        let is = |answer: Option<bool>| self.parts.iter().any(|part| part.is_polytope() == answer);
+        if is(Some(false)) {
+            Some(false)
+        } else if is(None) {
+            None
+        } else {
+            Some(true)
+        }
     }
 
     fn oracle(&self) -> Box<dyn Oracle + '_> {
