@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _couloir
 from ._checkpoints import checkpoint_options, warn_of
+from ._factors import Factors, factors_of
+from ._matrix_operator import FactoredProblem
 from ._problem import ImagedProblem, SaddleProblem, flat, functions
 from ._records import certificate
 from ._sets import LinearSet, _CoreSet
@@ -35,7 +38,6 @@ def _shown(point: Floats) -> str:
 class Solution:
     """The best certified pair, and how the run went."""
 
-    x: Floats
     y: Floats
     status: str
     solved: bool
@@ -50,6 +52,18 @@ class Solution:
     trouble: str | None = None
     #: how often the test at the start called each function; not in ``oracle_calls``
     check_calls: dict[str, int] = field(default_factory=dict)
+    #: ``U``, ``s`` and ``V`` of ``x = (U * s) @ V.T``, where the method has kept nothing else of it
+    factors: Factors | None = None
+    _x: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def x(self) -> Floats:
+        """The point; formed when it is first asked for where there are ``factors``."""
+        if self.factors is not None:
+            left, s, right = self.factors
+            return (left * s) @ right.T
+        assert self._x is not None
+        return self._x
 
     def __str__(self) -> str:
         bounds = self.certificate
@@ -60,7 +74,7 @@ class Solution:
             f"certified gap         {bounds['gap']:.3g} (confidence: {bounds['confidence']})",
             f"method                {self.method}, {self.n_iter} iterations",
             f"linear minimisations  {calls}",
-            f"x                     {_shown(self.x)}",
+            f"x                     {self._shown_x()}",
             f"y                     {_shown(self.y)}",
         ]
         if self.trouble is not None:
@@ -68,6 +82,12 @@ class Solution:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _shown_x(self) -> str:
+        if self.factors is None:
+            return _shown(self.x)
+        left, s, right = self.factors
+        return f"{len(left)} x {len(right)}, by factors of rank {len(s)}"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -96,7 +116,7 @@ class GradientCheck:
 
 
 def solve(
-    problem: SaddleProblem | ImagedProblem,
+    problem: SaddleProblem | ImagedProblem | FactoredProblem,
     X: LinearSet,
     Y: LinearSet,
     method: str | None = None,
@@ -175,7 +195,8 @@ def solve(
         raise ValueError(f"seed must be a whole number that is not negative; got {seed}")
     asked = functions(problem, x_shape, y_shape, method or "")
     calls: dict[str, int] = {}
-    if check and resume is None:
+    # points of a problem by factors may be too large to be formed
+    if check and resume is None and asked.get("operator") is None:
         imaged = asked["image"] is not None
         calls = check_start(asked, x_set, y_set, ("grad_image" if imaged else "grad_x", "grad_y"), seed)
     if verbose:
@@ -183,8 +204,8 @@ def solve(
     checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
     answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
     record = answer["record"]
+    factors = answer["factors"]
     solution = Solution(
-        x=answer["x"].reshape(x_shape),
         y=answer["y"].reshape(y_shape),
         status=record["status"],
         solved=record["solved"],
@@ -194,6 +215,8 @@ def solve(
         method=answer["method"],
         oracle_calls=answer["oracle_calls"],
         trouble=record.get("trouble"),
+        factors=None if factors is None else factors_of(factors, x_shape),
+        _x=None if factors is not None else answer["x"].reshape(x_shape),
         check_calls=calls,
     )
     if verbose:
@@ -235,7 +258,7 @@ def _printing(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[dic
 
 
 def check_gradient(
-    problem: SaddleProblem | ImagedProblem, x: ArrayLike, y: ArrayLike
+    problem: SaddleProblem | ImagedProblem | FactoredProblem, x: ArrayLike, y: ArrayLike
 ) -> GradientCheck:
     """Compares the problem's gradients at ``(x, y)`` with differences of its values, and batches with the whole.
 

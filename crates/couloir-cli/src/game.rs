@@ -1,7 +1,7 @@
 //! `couloir game`: the value of a zero-sum game, with strategies for both players.
 
 use crate::failure::{bad, warn};
-use crate::interrupt::{First, Interrupted, listen};
+use crate::interrupt::{Interrupted, keep, listen};
 use crate::values::{count, positive, show, table};
 use anyhow::{Context, Result};
 use couloir::Solution;
@@ -71,7 +71,8 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let mut rules = StopRules::default();
     (rules.gap, rules.relative_gap) = (Some(options.tol), None);
     (rules.iterations, rules.seconds) = (Some(options.max_iters), options.max_seconds);
-    rules.cancel = Some(listen(First::Asks, Vec::new()));
+    rules.cancel = Some(listen(Vec::new()));
+    keep(true);
     let solution = game.solver().rules(rules).clock(WallClock::start()).run()?;
     let status = solution.outcome.status;
     if options.json {
@@ -127,11 +128,9 @@ fn print(game: &Game, solution: &Solution, most: usize, out: &mut dyn Write) -> 
         "method          {}, {} iterations, best responses: {} of x and {} of y",
         solution.method, solution.outcome.iterations, calls.lo_x, calls.lo_y
     )?;
-    let players: [(&str, &[f64], &dyn Fn(usize) -> String); 2] = [
-        ("x, who pays", &solution.x, &|i| game.x_name(i)),
-        ("y, who is paid", &solution.y, &|j| game.y_name(j)),
-    ];
-    for (name, point, label) in players {
+    for (name, point) in [("x, who pays", &solution.x), ("y, who is paid", &solution.y)] {
+        let is_x = name.starts_with('x');
+        let label = |i: usize| if is_x { game.x_name(i) } else { game.y_name(i) };
         let mut support: Vec<usize> = (0..point.len()).filter(|i| point[*i] > SUPPORT).collect();
         support.sort_by(|i, j| point[*j].total_cmp(&point[*i]));
         let mut rows = table([name, "weight"], 1..2);
