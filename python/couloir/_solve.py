@@ -196,7 +196,7 @@ def solve(
     asked = functions(problem, x_shape, y_shape, method or "")
     calls: dict[str, int] = {}
     # points of a problem by factors may be too large to be formed
-    if check and resume is None and asked.get("operator") is None:
+    if check and resume is None and asked["factored"] is None:
         imaged = asked["image"] is not None
         calls = check_start(asked, x_set, y_set, ("grad_image" if imaged else "grad_x", "grad_y"), seed)
     if verbose:
