@@ -11,6 +11,7 @@
 //! | [`BoxSet`] | sign | clip | one step per coordinate |
 //! | [`L2Ball`] | normalise | scale | - |
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
+//! | [`Reweighting`] | selection, or a search in one dimension | a search in one or two dimensions | - |
 //! | [`LoSet`] | the user's closure | - | - |
 
 mod atom;
@@ -21,6 +22,7 @@ mod l2_ball;
 mod lo_set;
 mod mixture;
 mod nuclear_ball;
+mod reweighting;
 mod simplex;
 mod slide;
 mod sum_repair;
@@ -35,6 +37,7 @@ pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
+pub use reweighting::Reweighting;
 pub use simplex::Simplex;
 pub(crate) use slide::OverAtoms;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};
