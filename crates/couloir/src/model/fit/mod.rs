@@ -411,6 +411,10 @@ impl RobustFit {
         let uncertainty = self.uncertainty.set(&data, self.level_in_use())?;
         let loss = self.loss.loss();
         let model = RobustMulticlass::compose(loss, uncertainty, rows, labels, classes, settings)?;
+        let model = match nominal.weights {
+            None => model,
+            Some(weights) => model.with_nominal(weights),
+        };
         Ok(match nominal.kept {
             None => model,
             Some(kept) => model.from_rows(kept, data_rows),

@@ -84,6 +84,8 @@ pub struct RobustMulticlass {
     members: Option<Vec<u32>>,
     /// Where rows of the data were left out: the places of those that are here, and the number of all.
     places: Option<(Vec<u64>, usize)>,
+    /// The nominal weights of the rows times their number, where they are not all 1.
+    nominal: Option<Vec<f64>>,
     /// `n`, the number of rows of the whole.
     n: usize,
     /// The factor of a row's loss: `s`, or `n s / |batch|` in a batch.
@@ -160,6 +162,7 @@ impl RobustMulticlass {
             order,
             members: None,
             places: None,
+            nominal: None,
             n,
             weight,
             settings,
@@ -172,6 +175,13 @@ impl RobustMulticlass {
     /// The same problem, of which it is known that its rows had these places among so many of the data.
     pub(in crate::model) fn from_rows(mut self, places: Vec<u64>, of: usize) -> Self {
         self.places = Some((places, of));
+        self
+    }
+
+    /// The same problem, of which it is known how much its rows count.
+    pub(in crate::model) fn with_nominal(mut self, q: Vec<f64>) -> Self {
+        let n = q.len() as f64;
+        self.nominal = Some(q.into_iter().map(|q| n * q).collect());
         self
     }
 
