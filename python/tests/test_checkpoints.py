@@ -87,9 +87,12 @@ def test_a_checkpoint_that_does_not_fit_is_refused_with_what_differs(tmp_path):
         solve(Game(), checkpoint=file, checkpoint_every=-1)
 
 
-def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path):
-    with pytest.warns(RuntimeWarning, match="no checkpoint: .*missing"):
+def test_a_checkpoint_that_cannot_be_written_is_an_error_before_the_work(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
         solve(Game(), checkpoint=tmp_path / "missing" / "file")
+    (tmp_path / "link").symlink_to("elsewhere")
+    with pytest.raises((OSError, ValueError), match="it is a link to elsewhere"):
+        solve(Game(), checkpoint=tmp_path / "link")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)

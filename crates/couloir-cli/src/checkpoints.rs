@@ -1,7 +1,6 @@
 //! Checkpoints of a fit: where, how often, and which one to resume from.
 
 use crate::failure::warn;
-use crate::files::check_output;
 use crate::progress::Progress;
 use anyhow::Result;
 use couloir::run::{Algorithm, Checkpoints, Flow, Observer, TracePoint};
@@ -34,13 +33,17 @@ impl CheckpointOptions {
         self.checkpoint.as_deref().or(self.resume.as_deref())
     }
 
+    /// The checkpoint to continue from, where that is another file than the one that is kept.
+    pub fn other_resumed(&self) -> Option<&Path> {
+        self.resume.as_deref().filter(|resumed| self.file() != Some(resumed))
+    }
+
     /// The plan; fails for a checkpoint that is none, before anything else is done.
     pub fn plan(&self) -> Result<Checkpoints> {
         if let Some(file) = &self.resume {
             Checkpoints::verify(file)?;
         }
         let Some(file) = self.file() else { return Ok(Checkpoints::default()) };
-        check_output(file)?;
         let mut plan = Checkpoints::to(file).every(self.checkpoint_every);
         plan.resume.clone_from(&self.resume);
         Ok(plan)

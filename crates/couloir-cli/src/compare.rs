@@ -7,8 +7,8 @@ mod watch;
 
 use crate::data_sets::DataSet;
 use crate::failure::bad;
-use crate::files::{Limits, on_threads};
-use crate::interrupt::{First, Interrupted, listen};
+use crate::files::{Limits, on_threads, prepare_outputs};
+use crate::interrupt::{Interrupted, keep, listen};
 use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::settings::{Objective, StartName};
@@ -16,7 +16,6 @@ use crate::values::{count, method_for_balls, positive, threads};
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
 use couloir::Method;
-use couloir::io::remove_stale;
 use couloir::model::{RobustFit, Scaling, Start};
 use couloir::run::Cancel;
 use couloir_report::comparison::reach_table;
@@ -131,6 +130,19 @@ struct MaxRuns {
 }
 
 impl MaxRuns {
+    /// Fails for a comparison of more runs than a file of results may have.
+    fn check(&self, sets: usize, methods: usize, repeat: u64) -> Result<()> {
+        let runs = (sets as u64 * methods as u64).saturating_mul(repeat);
+        if runs <= self.max_runs {
+            return Ok(());
+        }
+        Err(bad(format!(
+            "{sets} data sets, {methods} methods and --repeat {repeat} make {runs} runs, more than {}; lower --repeat, or raise \
+             --max-runs",
+            self.max_runs
+        )))
+    }
+
     fn limits(&self, memory: Memory) -> ResultsLimits {
         ResultsLimits::within(memory.bytes())
             .runs(usize::try_from(self.max_runs).unwrap_or(usize::MAX))
@@ -161,15 +173,19 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     }
     let methods = each_once(&options.methods);
     let folder = Folder::new(&options.out, options.runs.limits(options.limits.memory));
+    options.runs.check(sets.len(), methods.len(), options.repeat)?;
     let outputs = folder.outputs();
     on_threads(options.threads, || {
         let settings = settings(options);
-        let mut results = folder.begin(settings, options.go_on)?;
-        outputs.iter().for_each(|path| remove_stale(path));
+        let (mut results, _lock) = folder.begin(settings, options.go_on)?;
+        let inputs: Vec<(&str, &Path)> = sets.iter().map(|set| ("the data", set.path())).collect();
+        let named: Vec<(&str, &Path)> =
+            outputs.iter().map(|path| ("a result", path.as_path())).collect();
+        prepare_outputs(&inputs, &named)?;
         if !options.go_on {
             folder.forget_checkpoint();
         }
-        let cancel = listen(First::Asks, outputs);
+        let cancel = listen(outputs);
         compare(options, &sets, &methods, &folder, &mut results, cancel)?;
         show(&results, out)?;
         folder.list(out)
@@ -250,6 +266,7 @@ fn compare(
             continue;
         }
         progress.doing(&format!("reading {}", set.name));
+        keep(false); // what is done is on the disk
         let data = set.load(&options.limits, None, |n, d, h, entries| {
             let most =
                 methods.iter().map(|m| fit.clone().method(m.clone()).memory(n, d, h, entries));
@@ -269,6 +286,7 @@ fn compare(
                 )));
             }
         }
+        keep(true);
         for (method, key) in missing {
             done += 1;
             let title = format!("run {done} of {total}, {} on {}", key.method, key.data);
@@ -320,6 +338,7 @@ fn show(results: &Results, out: &mut dyn Write) -> Result<()> {
 pub fn report(options: &ReportOptions, out: &mut (dyn Write + Send)) -> Result<()> {
     let folder = Folder::new(&options.dir, options.runs.limits(options.memory));
     let results = folder.read()?;
+    let _lock = folder.claim()?;
     if results.runs.is_empty() {
         let shown = options.dir.display();
         return Err(bad(format!("{shown}: no run in it has come to its end")));

@@ -1,12 +1,11 @@
 //! `couloir data`: the catalogue of data sets, their download, and data made to measure.
 
-use crate::files::{Limits, cache, check_output, on_threads};
-use crate::interrupt::{First, listen};
+use crate::files::{Limits, cache, on_threads, prepare_outputs};
+use crate::interrupt::listen;
 use crate::progress::Progress;
 use crate::values::{bytes, show_bytes, table, threads};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use couloir::io::remove_stale;
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
 use couloir_data::fetch::{Checked, FetchOptions, fetch};
 use couloir_data::generate::TextLike;
@@ -219,10 +218,9 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
         text = text.density(density);
     }
     if let Some(path) = &options.output {
-        check_output(path)?;
-        remove_stale(path);
+        prepare_outputs(&[], &[("--output", path)])?;
     }
-    listen(First::Quits, options.output.iter().cloned().collect());
+    listen(options.output.iter().cloned().collect());
     text.check().map_err(name_option)?;
     let what = format!("data of {rows} rows and {features} features");
     options.limits.memory.check(&what, text.memory(), "make less")?;

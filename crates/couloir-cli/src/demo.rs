@@ -2,7 +2,7 @@
 
 use crate::failure::bad;
 use crate::files::on_threads;
-use crate::interrupt::{First, listen};
+use crate::interrupt::listen;
 use crate::trace_file::write_trace;
 use crate::values::{positive, show, table, threads};
 use anyhow::{Context, Result};
@@ -57,7 +57,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
     let outputs: Vec<PathBuf> = OUTPUTS.iter().map(|name| folder.join(name)).collect();
     outputs.iter().for_each(|path| remove_stale(path));
-    listen(First::Quits, outputs);
+    listen(outputs);
     on_threads(options.threads, || tour(options, out))
 }
 

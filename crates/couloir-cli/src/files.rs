@@ -5,7 +5,7 @@ use crate::failure::bad;
 use crate::memory::Memory;
 use crate::values::bytes;
 use anyhow::{Context, Result};
-use couloir::io::write_atomically;
+use couloir::io::{remove_stale, write_atomically};
 use couloir_data::fetch::{Platform, cache_folder};
 use couloir_data::libsvm::{ReadOptions, read, read_from};
 use couloir_data::{DataError, Dataset, LineFault, catalogue};
@@ -51,6 +51,9 @@ pub fn cache() -> Result<PathBuf> {
     })
 }
 
+/// How messages call standard input.
+const STANDARD_INPUT: &str = "standard input";
+
 /// Where data comes from.
 pub enum Source {
     /// Standard input.
@@ -82,7 +85,7 @@ impl Source {
     /// How messages call it.
     pub fn name(&self) -> &Path {
         match self {
-            Source::Input => Path::new("standard input"),
+            Source::Input => Path::new(STANDARD_INPUT),
             Source::File(path) => path,
         }
     }
@@ -90,7 +93,7 @@ impl Source {
     /// Reads it all.
     pub fn read(&self, options: &ReadOptions) -> Result<Dataset> {
         let data = match self {
-            Source::Input => read_from(std::io::stdin(), "standard input", options),
+            Source::Input => read_from(std::io::stdin(), STANDARD_INPUT, options),
             Source::File(path) => read(path, options),
         };
         data.map_err(|error| match option_for(&error) {
@@ -113,32 +116,24 @@ fn option_for(error: &DataError) -> Option<&'static str> {
 
 /// Fails unless a file can be written to this path. Leaves no trace.
 pub fn check_output(path: &Path) -> Result<()> {
-    let shown = path.display();
-    if path.is_dir() {
-        return Err(bad(format!("{shown}: is a directory; name a file in it")));
+    couloir::io::check_output(path)
+        .map_err(|error| bad(format!("{}: cannot be written: {error}", path.display())))
+}
+
+/// Makes sure, before any work is done, that every output can be written and that none of them is an input or another output.
+pub fn prepare_outputs(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> Result<()> {
+    outputs.iter().try_for_each(|(_, path)| check_output(path))?;
+    for (i, (name, path)) in outputs.iter().enumerate() {
+        let own = Identity::of(path);
+        for (other_name, other) in inputs.iter().chain(&outputs[..i]) {
+            if own.is_some() && own == Identity::of(other) {
+                let shown = path.display();
+                return Err(bad(format!("{shown}: {other_name} and {name} are the same file")));
+            }
+        }
     }
-    let Some(name) = path.file_name() else {
-        return Err(bad(format!("{shown}: names no file")));
-    };
-    if path.exists() && !path.is_file() {
-        return Ok(()); // a device or a pipe, which needs no file beside it
-    }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        let folder = folder.display();
-        return Err(bad(format!("{shown}: there is no folder {folder}; make it first")));
-    }
-    let mut probe = std::ffi::OsString::from(".");
-    probe.push(name);
-    probe.push(format!(".{}.probe", std::process::id()));
-    let probe = folder.join(probe);
-    match std::fs::File::create_new(&probe) {
-        Ok(_) => Ok(std::fs::remove_file(&probe)?),
-        Err(error) => Err(bad(format!("{shown}: cannot be written: {error}"))),
-    }
+    outputs.iter().for_each(|(_, path)| remove_stale(path));
+    Ok(())
 }
 
 /// Writes results to a file, of which nobody ever sees half, or where none is named to `out`.
@@ -160,25 +155,37 @@ pub fn write_result(
     Ok(())
 }
 
-/// Fails if two of these paths are the same file: one would overwrite the other.
-pub fn check_distinct(paths: &[(&str, &Path)]) -> Result<()> {
-    // a file that is still to be written has no canonical path, its folder has
-    let whole = |path: &Path| {
-        path.canonicalize().ok().or_else(|| {
-            let parent =
-                path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(parent.canonicalize().ok()?.join(path.file_name()?))
-        })
-    };
-    for (i, (name, path)) in paths.iter().enumerate() {
-        for (other_name, other) in &paths[..i] {
-            if whole(path).is_some_and(|p| whole(other) == Some(p)) {
-                let shown = path.display();
-                return Err(bad(format!("{shown}: {other_name} and {name} are the same file")));
+/// Which file a path leads to; none for a stream, which takes what is written by many.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    /// A file that is there, by its number, whatever it is called.
+    #[cfg(unix)]
+    There(u64, u64),
+    /// A file by its whole path.
+    Named(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        let path = if path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { path };
+        match std::fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() => None,
+            #[cfg(unix)]
+            Ok(metadata) => {
+                use std::os::unix::fs::MetadataExt as _;
+                Some(Identity::There(metadata.dev(), metadata.ino()))
+            }
+            #[cfg(not(unix))]
+            Ok(_) => Some(Identity::Named(path.canonicalize().ok()?)),
+            // a file that is still to be written has no canonical path, its folder has
+            Err(_) => {
+                let parent =
+                    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                let folder = parent.canonicalize().ok()?;
+                Some(Identity::Named(folder.join(path.file_name()?)))
             }
         }
     }
-    Ok(())
 }
 
 /// Runs a job on this many threads, or on as many as there are processors.
@@ -193,20 +200,35 @@ pub fn on_threads<T: Send>(
 mod tests {
     use super::*;
 
+    fn named(paths: &[PathBuf]) -> Vec<(&str, &Path)> {
+        paths.iter().map(|path| ("it", path.as_path())).collect()
+    }
+
     #[test]
     fn outputs_are_checked_and_nothing_stays() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        assert!(check_output(&path("new")).is_ok());
-        assert!(check_output(folder.path()).is_err());
-        assert!(check_output(&path("missing/new")).is_err());
-        assert!(check_output(Path::new("/")).is_err());
+        let ready = |inputs: &[&str], outputs: &[&str]| {
+            let whole = |names: &[&str]| names.iter().map(|name| path(name)).collect::<Vec<_>>();
+            let (inputs, outputs) = (whole(inputs), whole(outputs));
+            prepare_outputs(&named(&inputs), &named(&outputs)).is_ok()
+        };
+        assert!(ready(&[], &["new"]) && !ready(&[], &[""]) && !ready(&[], &["missing/new"]));
         assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
         std::fs::write(path("there"), "x").expect("writing");
-        assert!(check_output(&path("there")).is_ok());
-        let (a, b) = (path("there"), path("./there"));
-        assert!(check_distinct(&[("a", &a), ("b", &b)]).is_err());
-        assert!(check_distinct(&[("a", &a), ("b", &path("new"))]).is_ok());
-        assert!(check_distinct(&[("a", &path("new")), ("b", &path("./new"))]).is_err());
+        assert!(ready(&["there"], &["new"]) && ready(&[], &["there", "new"]));
+        assert!(!ready(&["there"], &["./there"]) && !ready(&[], &["new", "./new"]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_two_names_is_one_file_and_streams_are_not_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, other) = (folder.path().join("data"), folder.path().join("other"));
+        std::fs::write(&file, "x").expect("writing");
+        std::fs::hard_link(&file, &other).expect("a link");
+        assert!(prepare_outputs(&[("the data", &file)], &[("--output", &other)]).is_err());
+        let null = Path::new("/dev/null");
+        assert!(prepare_outputs(&[("the data", null)], &[("--output", null)]).is_ok());
     }
 }

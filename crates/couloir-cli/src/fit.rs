@@ -5,21 +5,21 @@ mod summary;
 use crate::checkpoints::{CheckpointOptions, FitObserver};
 use crate::data_sets::DataSet;
 use crate::failure::warn;
-use crate::files::{check_distinct, check_output, on_threads};
-use crate::interrupt::{First, Interrupted, listen};
+use crate::files::{on_threads, prepare_outputs};
+use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
 use crate::trace_file::write_trace;
 use crate::values::positive;
 use anyhow::{Context, Result};
-use couloir::io::{remove_stale, write_atomically};
+use couloir::io::write_atomically;
 use couloir::model::{FitRecord, Fitted, RobustFit};
-use couloir::run::{Cancel, Status, TracePoint, TraceRecord, WallClock};
+use couloir::run::{Status, TracePoint, TraceRecord, WallClock};
 use couloir_report::fit_page::{FitDetails, fit_page};
 use couloir_report::page::{Page, Point};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use summary::print_summary;
 
 #[derive(clap::Args)]
@@ -78,19 +78,18 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         ("--report", options.report.as_deref()),
         ("the checkpoint", options.checkpoints.file()),
     ];
-    let mut paths = vec![("the data", data.path())];
-    paths.extend(options.settings.row_files());
-    let inputs = paths.len();
-    paths.extend(outputs.iter().filter_map(|(name, path)| Some((*name, (*path)?))));
-    for (_, path) in &paths[inputs..] {
-        check_output(path)?;
-    }
-    check_distinct(&paths)?;
-    let written: Vec<PathBuf> =
-        paths[inputs..].iter().map(|(_, path)| path.to_path_buf()).collect();
-    written.iter().for_each(|path| remove_stale(path));
+    let outputs: Vec<(&str, &Path)> =
+        outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
+    let resumed = options.checkpoints.other_resumed().map(|path| ("--resume", path));
+    let inputs: Vec<(&str, &Path)> = [("the data", data.path())]
+        .into_iter()
+        .chain(options.settings.row_files())
+        .chain(resumed)
+        .collect();
+    prepare_outputs(&inputs, &outputs)?;
+    let written: Vec<PathBuf> = outputs.iter().map(|(_, path)| path.to_path_buf()).collect();
     let fit = options.settings.fit(options.tau)?.checkpoints(plan).whole_trace(options.whole_trace);
-    let fit = fit.cancel(Some(listen(First::Asks, written)));
+    let fit = fit.cancel(Some(listen(written)));
     on_threads(options.settings.threads, || {
         let (record, fitted) = fit_data(options, &fit, &data)?;
         if let Some(path) = &options.trace {
@@ -131,9 +130,7 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     let fit = options.settings.with_rows(fit.clone(), &data)?;
     let rows = data.take_matrix()?;
     let labels = std::mem::take(&mut data.labels);
-    if fit.cancel.as_ref().is_some_and(Cancel::is_raised) {
-        return Err(Interrupted::now("nothing was begun, and nothing written"));
-    }
+    keep(true); // a signal until here has ended the process: nothing was begun, and nothing written
     let scale = fit.scaling.factor(n);
     let mut observer = FitObserver { progress: &mut progress, scale };
     let fitted =

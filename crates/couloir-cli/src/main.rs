@@ -97,6 +97,7 @@ enum Job {
 static MEMORY: allocator::LargeBlocks = allocator::LargeBlocks;
 
 fn main() -> ExitCode {
+    interrupt::survive_file_limits();
     let job = match Command::try_parse() {
         Ok(command) => command.job,
         Err(error) => return failure::report_usage(&error),

@@ -3,15 +3,14 @@
 use crate::data_sets::DataSet;
 use crate::evaluate::Scores;
 use crate::failure::warn;
-use crate::files::{check_distinct, check_output, on_threads};
-use crate::interrupt::{First, Interrupted, listen};
+use crate::files::{on_threads, prepare_outputs};
+use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
 use crate::values::{positive, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use couloir::io::remove_stale;
 use couloir::model::{
     Criterion, FitRecord, Labelled, PathStep, RobustFit, RobustPath, auto_tau, geometric_grid,
     stratified_split,
@@ -155,13 +154,11 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let fit = options.settings.fit(options.tau)?;
     let data = DataSet::find(&options.data)?;
     if let Some(path) = &options.output {
-        check_output(path)?;
-        let mut paths = vec![("the data", data.path()), ("--output", path.as_path())];
-        paths.extend(options.settings.row_files());
-        check_distinct(&paths)?;
-        remove_stale(path);
+        let mut inputs = vec![("the data", data.path())];
+        inputs.extend(options.settings.row_files());
+        prepare_outputs(&inputs, &[("--output", path)])?;
     }
-    let fit = fit.cancel(Some(listen(First::Asks, options.output.iter().cloned().collect())));
+    let fit = fit.cancel(Some(listen(options.output.iter().cloned().collect())));
     on_threads(options.settings.threads, || {
         let summary = follow(options, &fit, &data)?;
         if options.json {
@@ -187,6 +184,7 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
     let (classes, labels) = (data.classes.len(), names(&data));
     progress.doing("starting");
     let fit = &options.settings.with_rows(fit.clone(), &data)?;
+    keep(true);
     let (train, back) =
         stratified_split(&data.labels, options.validation, fit.seed).with_context(at)?;
     let (train_rows, validation_rows) = (train.len(), back.len());

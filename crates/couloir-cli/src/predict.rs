@@ -1,10 +1,9 @@
 //! `couloir predict`: the label, or the probabilities, of every row.
 
-use crate::files::{Source, check_distinct, check_output, on_threads, write_result};
-use crate::interrupt::{First, listen};
+use crate::files::{Source, on_threads, prepare_outputs, write_result};
+use crate::interrupt::listen;
 use crate::model_and_data::ModelAndData;
 use anyhow::{Context, Result};
-use couloir::io::remove_stale;
 use couloir::linalg::SparseMatrix;
 use couloir::model::Classifier;
 use std::io::{self, Write};
@@ -32,15 +31,10 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let Options { inputs, output, proba } = options;
     let source = Source::find(&inputs.data)?;
     if let Some(path) = output {
-        check_output(path)?;
-        check_distinct(&[
-            ("the model", &inputs.model),
-            ("the data", source.name()),
-            ("--output", path),
-        ])?;
-        remove_stale(path);
+        let read = [("the model", inputs.model.as_path()), ("the data", source.name())];
+        prepare_outputs(&read, &[("--output", path)])?;
     }
-    listen(First::Quits, output.iter().cloned().collect());
+    listen(output.iter().cloned().collect());
     on_threads(inputs.threads, || {
         let model = inputs.load()?;
         let rows = inputs.rows(&source, &model)?;

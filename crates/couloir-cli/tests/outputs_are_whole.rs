@@ -24,11 +24,8 @@ fn couloir(folder: &Path, arguments: &str) -> Command {
 fn limit_files(command: &mut Command, bytes: u64) {
     let limit = move || {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-        // SAFETY: two system calls on values of our own, allowed between fork and exec.
-        let done = unsafe {
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            libc::setrlimit(libc::RLIMIT_FSIZE, &limit)
-        };
+        // SAFETY: a system call on a value of our own, allowed between fork and exec.
+        let done = unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) };
         if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
     // SAFETY: see above; nothing is allocated.

@@ -260,14 +260,36 @@ fn a_forged_checkpoint_is_refused_or_read_and_nothing_worse_happens() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_written_ends_no_fit() {
+fn a_checkpoint_that_can_never_be_written_is_refused_at_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let nowhere = folder.path().join("missing/fit.checkpoint");
-    let plan = fit().checkpoints(Checkpoints::to(&nowhere).every(0.0));
-    let mut watch = Ends::default();
-    let fitted = run_on(&plan, 0.0, &NoClock, &mut watch).expect("a fit");
-    assert_eq!(fitted.solution(), run(&fit()).expect("a fit").solution());
-    assert!(watch.heard.len() > 3 && watch.heard.iter().all(|heard| heard.is_err()));
+    let refused = run(&fit().checkpoints(Checkpoints::to(&nowhere)));
+    assert!(matches!(refused, Err(Error::Checkpoint { .. })), "{refused:?}");
     let bad = fit().checkpoints(Checkpoints::to(&nowhere).every(-1.0));
     assert!(matches!(run(&bad), Err(Error::Setting { name: "checkpoint every", .. })));
+}
+
+/// A clock that puts a folder in the place of a checkpoint as soon as the run has a lock on it.
+struct Usurper {
+    file: std::path::PathBuf,
+}
+
+impl Clock for Usurper {
+    fn seconds(&self) -> f64 {
+        if self.file.with_file_name(".fit.checkpoint.lock").exists() {
+            let _ = std::fs::create_dir(&self.file);
+        }
+        0.0
+    }
+}
+
+#[test]
+fn a_checkpoint_that_can_no_longer_be_written_ends_no_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fit.checkpoint");
+    let plan = fit().checkpoints(Checkpoints::to(&file).every(0.0));
+    let mut watch = Ends::default();
+    let fitted = run_on(&plan, 0.0, &Usurper { file }, &mut watch).expect("a fit");
+    assert_eq!(fitted.solution(), run(&fit()).expect("a fit").solution());
+    assert!(watch.heard.len() > 3 && watch.heard.iter().all(|heard| heard.is_err()));
 }

@@ -3,7 +3,7 @@
 use crate::failure::{bad, warn};
 use crate::files::check_output;
 use anyhow::{Context, Result};
-use couloir::io::write_atomically;
+use couloir::io::{Lock, LockError, write_atomically};
 use couloir_report::comparison::{figure, page};
 use couloir_report::figure::png;
 use couloir_report::results::{Results, ResultsError, ResultsLimits, Settings};
@@ -16,6 +16,11 @@ const RESULTS: &str = "results.jsonl";
 const VIEWS: [&str; 4] = ["summary.json", "figure.svg", "figure.png", "report.html"];
 /// Results with damaged lines, as they were before they were written again without them.
 const DAMAGED: &str = "results.damaged.jsonl";
+
+/// What tells that a folder is one of comparisons; the comparison that works in it holds a lock on it.
+const MARK: &str = ".couloir-compare";
+const MARK_TEXT: &str =
+    "`couloir compare` keeps its results in this folder and may replace its own files here.\n";
 
 /// The run under way.
 const CHECKPOINT: &str = "run.checkpoint";
@@ -52,8 +57,30 @@ impl Folder {
         let _ = std::fs::remove_file(self.checkpoint());
     }
 
-    /// Makes the folder ready: results so far where they are to be continued, else none.
-    pub fn begin(&self, settings: Settings, go_on: bool) -> Result<Results> {
+    /// Makes sure that the folder is one of comparisons, and that nobody else works in it.
+    pub fn claim(&self) -> Result<Lock> {
+        let (shown, mark) = (self.path.display(), self.file(MARK));
+        if mark.symlink_metadata().is_err() {
+            let made = |name: &str| name != RESULTS && self.file(name).symlink_metadata().is_ok();
+            if let Some(name) = VIEWS.into_iter().chain([DAMAGED, CHECKPOINT]).find(|n| made(n)) {
+                return Err(bad(format!(
+                    "{shown}: has a file {name}, and no {MARK}, which would tell that a comparison made it; move it away, or \
+                     name another folder"
+                )));
+            }
+        }
+        let lock = Lock::on(&mark).map_err(|error| match error {
+            LockError::Held => {
+                bad(format!("{shown}: another comparison is working in it; wait for its end"))
+            }
+            error => bad(format!("{shown}: cannot be written: {error}")),
+        })?;
+        std::fs::write(&mark, MARK_TEXT).with_context(|| format!("{}", mark.display()))?;
+        Ok(lock)
+    }
+
+    /// Makes the folder ready and locks it: results so far where they are to be continued, else none.
+    pub fn begin(&self, settings: Settings, go_on: bool) -> Result<(Results, Lock)> {
         let shown = self.path.display();
         if self.path.exists() && !self.path.is_dir() {
             return Err(bad(format!("{shown}: is not a folder; name another with --out")));
@@ -61,6 +88,17 @@ impl Folder {
         std::fs::create_dir_all(&self.path)
             .map_err(|error| bad(format!("{shown}: cannot be made: {error}")))?;
         check_output(&self.file(RESULTS))?;
+        let was_marked = self.file(MARK).exists();
+        let lock = self.claim()?;
+        let results = self.so_far(settings, go_on);
+        if results.is_err() && !was_marked {
+            let _ = std::fs::remove_file(self.file(MARK)); // the folder stays as it was
+        }
+        Ok((results?, lock))
+    }
+
+    fn so_far(&self, settings: Settings, go_on: bool) -> Result<Results> {
+        let shown = self.path.display();
         if !self.file(RESULTS).exists() {
             return Ok(Results::new(settings));
         }

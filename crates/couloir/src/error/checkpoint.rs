@@ -24,6 +24,9 @@ pub enum CheckpointError {
         /// What the system says.
         why: String,
     },
+    /// Another process keeps its checkpoints there.
+    #[error("another process keeps its checkpoints there; name another file, or wait for its end")]
+    InUse,
     /// A file of another kind.
     #[error("not a checkpoint; name a file in which couloir kept one")]
     NotACheckpoint,

@@ -1,16 +1,18 @@
 //! The one way to write files: beside, synced, renamed.
 
+use super::place::{Place, folder_of, open_descriptor};
+use super::unfinished;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
-/// Writes a file so that no reader ever sees half of it: `write` fills a new file beside `path`, which
-/// is synced and renamed over it. On any error the old file, if there was one, stays as it was and
+/// Writes a file so that no reader ever sees half of it: `write` fills a new file with an unguessable name in the same folder, which
+/// is synced and renamed to `path`. On any error the old file, if there was one, stays as it was and
 /// nothing is left behind.
 ///
-/// A new file has the permissions of the one it replaces. Where `path` is a link, the file that it leads to is
-/// replaced; a device or a pipe is no file that could be, and is written to as it is.
+/// A new file has the permissions that the process gives to new files (its umask), and never more than the file that it replaces had. A link is not
+/// followed, and a read-only file is not replaced: both are errors. Devices, pipes and paths that stand for descriptors, such as
+/// `/dev/stdout`, are written to as the streams that they are.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -21,69 +23,102 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 ///
 /// # Errors
-/// What the file system or `write` reports.
+/// What the file system or `write` reports; a reader of a pipe that quits.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let old = fs::metadata(path).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_dir()) {
-        let mut device = io::BufWriter::new(OpenOptions::new().write(true).open(path)?);
-        write(&mut device)?;
-        return device.flush();
+    match Place::of(path)? {
+        Place::File => replace(path, write),
+        // who reads standard output may quit when it has seen enough, as in `| head`
+        Place::Descriptor(1) => stream(open_descriptor(1)?, write),
+        Place::Descriptor(number) => stream(open_descriptor(number)?, write).map_err(cut_off),
+        Place::Device => stream(OpenOptions::new().write(true).open(path)?, write).map_err(cut_off),
     }
-    let target = match path.is_symlink() {
-        true => path.canonicalize()?,
-        false => path.to_owned(),
-    };
-    let beside = name_beside(&target)?;
-    let permissions = old.map(|old| old.permissions());
-    let result = fill(&beside, permissions, write).and_then(|()| fs::rename(&beside, &target));
-    if result.is_err() {
-        // The error that matters is the one above.
-        let _ = fs::remove_file(&beside);
-        return result;
-    }
-    sync_folder(&target)
 }
 
-/// A name that no other thread or process uses.
-fn name_beside(path: &Path) -> io::Result<PathBuf> {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("{} names no file", path.display()))
-    })?;
-    let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}-{count}.partial", std::process::id()));
-    Ok(path.with_file_name(beside))
+/// Fails unless [`write_atomically`] could write to this path now: for a job that wants to know before it begins. Leaves no trace.
+///
+/// # Errors
+/// Why it could not.
+pub fn check_output(path: &Path) -> io::Result<()> {
+    if Place::of(path)? != Place::File {
+        return Ok(()); // a stream needs no file beside it
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let why = format!("there is no folder {}; make it first", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    let (file, probe) = unfinished::create(folder)?;
+    fs::remove_file(probe)?;
+    drop(file);
+    Ok(())
+}
+
+/// A pipe whose reader quit: somebody wanted everything and did not get it.
+fn cut_off(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            io::Error::other("its reader quit before everything was written")
+        }
+        _ => error,
+    }
+}
+
+fn stream(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(file);
+    write(&mut out)?;
+    out.flush()
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let old = fs::symlink_metadata(path).ok().map(|old| old.permissions());
+    let (file, beside) = unfinished::create(folder_of(path))?;
+    let written = fill(&file, old, write).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // The error that matters is the one above.
+        let _ = fs::remove_file(&beside);
+        return written;
+    }
+    // the lock on the file ends here, when it has its name
+    drop(file);
+    sync_folder(path)
 }
 
 fn fill(
-    path: &Path,
-    permissions: Option<fs::Permissions>,
+    file: &File,
+    old: Option<fs::Permissions>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // a process of the same number may have left one when it was killed
-    let _ = fs::remove_file(path);
-    // a new one: a link that someone put in its place is not followed
-    let file = File::create_new(path)?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
+    if let Some(old) = old {
+        let new = file.metadata()?.permissions();
+        if let Some(narrowed) = narrow(&new, &old) {
+            file.set_permissions(narrowed)?;
+        }
     }
-    let mut file = io::BufWriter::new(file);
-    write(&mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    let mut out = io::BufWriter::new(file);
+    write(&mut out)?;
+    out.flush()?;
+    file.sync_all()
+}
+
+/// The permissions that both have, where these are not the new ones.
+#[cfg(unix)]
+fn narrow(new: &fs::Permissions, old: &fs::Permissions) -> Option<fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (new, old) = (new.mode() & 0o777, old.mode() & 0o777);
+    (new & old != new).then(|| fs::Permissions::from_mode(new & old))
+}
+
+#[cfg(not(unix))]
+fn narrow(_: &fs::Permissions, _: &fs::Permissions) -> Option<fs::Permissions> {
+    None
 }
 
 /// Makes the rename itself durable, where the platform can.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    match File::open(folder) {
+    match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),
         _ => Ok(()),
     }
@@ -118,6 +153,7 @@ mod tests {
                     for _ in 0..20 {
                         write_atomically(path, |out| out.write_all(&[thread; 10_000]))
                             .expect("a write");
+                        super::super::remove_stale(path);
                     }
                 });
             }
@@ -129,27 +165,52 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn permissions_stay_and_a_link_still_leads_to_the_file() {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
+    fn permissions_never_widen_and_special_bits_are_not_copied() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("model");
+        let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o7777;
+        write_atomically(&path, |_| Ok(())).expect("a write");
+        let usual = mode(&path);
+        for (before, after) in [(0o600, 0o600), (0o4755, usual), (0o2666, usual), (0o777, usual)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(before)).expect("permissions");
+            write_atomically(&path, |out| out.write_all(b"new")).expect("a write");
+            assert_eq!(mode(&path), after & usual, "from {before:o}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_an_error_and_stays() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (path, link) = (folder.path().join("model"), folder.path().join("link"));
         fs::write(&path, b"old").expect("the first file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
-        symlink("model", &link).expect("a link");
-        write_atomically(&link, |out| out.write_all(b"new")).expect("a write");
+        std::os::unix::fs::symlink("model", &link).expect("a link");
+        assert!(check_output(&link).is_err());
+        assert!(write_atomically(&link, |out| out.write_all(b"new")).is_err());
         assert!(link.is_symlink());
-        assert_eq!(fs::read(&path).expect("the file"), b"new");
-        let mode = fs::metadata(&path).expect("the file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        // a link that leads nowhere is an error, and stays
-        fs::remove_file(&path).expect("removing");
-        assert!(write_atomically(&link, |_| Ok(())).is_err());
-        assert!(link.is_symlink());
+        assert_eq!(fs::read(&path).expect("the file"), b"old");
+    }
+
+    #[test]
+    fn a_check_leaves_nothing_and_says_what_a_write_would() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = |name: &str| folder.path().join(name);
+        assert!(check_output(&path("new")).is_ok());
+        assert!(check_output(folder.path()).is_err());
+        assert!(check_output(&path("missing/new")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+        // one byte less than a name may have
+        assert!(check_output(&path(&"n".repeat(255))).is_ok());
+        write_atomically(&path(&"n".repeat(255)), |out| out.write_all(b"x")).expect("a long name");
+        assert!(check_output(&path(&"n".repeat(256))).is_err());
     }
 
     #[test]
     fn a_path_without_a_file_name_is_an_error() {
-        let error = write_atomically(Path::new("/"), |_| Ok(())).expect_err("no file name");
-        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        for (path, kind) in [("/", io::ErrorKind::IsADirectory), ("", io::ErrorKind::NotFound)] {
+            let error = write_atomically(Path::new(path), |_| Ok(())).expect_err("no file name");
+            assert_eq!(error.kind(), kind, "{path}");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Writing {
     ) -> Result<Self> {
         let (parts, received) = sync_channel(WAITING);
         let target = path.to_owned();
-        let thread = std::thread::spawn(move || {
+        let write = move || {
             write_atomically(&target, |out| {
                 loop {
                     match received.recv() {
@@ -58,7 +58,10 @@ impl Writing {
                     }
                 }
             })
-        });
+        };
+        // a system that gives no thread costs a checkpoint and not the run
+        let thread =
+            std::thread::Builder::new().spawn(write).map_err(|error| io_error(path, &error))?;
         let writing = Writing { path: path.to_owned(), thread };
         match send(path, parts, entries) {
             Ok(()) => Ok(writing),

@@ -5,8 +5,8 @@ mod file;
 mod tests;
 
 use super::{Algorithm, Clock, Journal, Observer};
-use crate::error::{Error, Result};
-use crate::io::remove_stale;
+use crate::error::{CheckpointError, Error, Result};
+use crate::io::{Lock, LockError, check_output, remove_stale};
 use crate::state::{Archive, Fingerprint, io_error};
 use file::Writing;
 use std::path::{Path, PathBuf};
@@ -80,6 +80,8 @@ pub(super) struct Keeper<'a> {
     last: f64,
     /// A checkpoint that may not be on the disk yet.
     writing: Option<Writing>,
+    /// Nobody else keeps checkpoints in the file; dropped after the last one is written.
+    _lock: Option<Lock>,
 }
 
 impl<'a> Keeper<'a> {
@@ -89,10 +91,8 @@ impl<'a> Keeper<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self> {
         plan.check()?;
-        if let Some(file) = &plan.file {
-            remove_stale(file);
-        }
-        Ok(Keeper { plan, fingerprint, clock, last: clock.seconds(), writing: None })
+        let lock = plan.file.as_deref().map(take).transpose()?;
+        Ok(Keeper { plan, fingerprint, clock, last: clock.seconds(), writing: None, _lock: lock })
     }
 
     /// The run as the checkpoint to go on from has it; tells whether there is one.
@@ -184,6 +184,19 @@ impl<'a> Keeper<'a> {
         archive.nested("solver", |archive| solver.state(archive))?;
         archive.nested("observer", |archive| observer.state(archive))
     }
+}
+
+/// Makes sure, before any work is done, that checkpoints can be written to this file and that nobody else writes them.
+fn take(file: &Path) -> Result<Lock> {
+    check_output(file).map_err(|error| io_error(file, &error))?;
+    let lock = Lock::beside(file).map_err(|error| match error {
+        LockError::Held => {
+            Error::Checkpoint { file: file.to_owned(), error: CheckpointError::InUse }
+        }
+        LockError::Io(error) => io_error(file, &error),
+    })?;
+    remove_stale(file);
+    Ok(lock)
 }
 
 impl Drop for Keeper<'_> {
