@@ -202,7 +202,11 @@ impl<'a> Oracles<'a> {
 
     /// How much each row of an image counts, where rows count differently.
     pub(crate) fn image_weights(&self) -> Option<&[f64]> {
-        self.problem.capabilities().operator.and_then(|operator| operator.image_weights())
+        let operator = match &self.borrowed {
+            Some(problem) => problem.capabilities().operator,
+            None => self.problem.capabilities().operator,
+        };
+        operator.and_then(|operator| operator.image_weights())
     }
 
     /// Whether images are other than the points themselves.
