@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _couloir
 from ._classifier import _check_count, _check_number
+from ._factors import factors_of
 from ._records import certificate
 
 Floats = NDArray[np.float64]
-
-
-class Factors(NamedTuple):
-    """A matrix ``(U * s) @ V.T`` of low rank: orthonormal columns in ``U`` and ``V``, singular values in ``s``."""
-
-    U: Floats
-    s: Floats
-    V: Floats
 
 
 class MatrixCompletion(BaseEstimator):  # type: ignore[misc]
@@ -139,12 +132,8 @@ class MatrixCompletion(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"there are {len(row)} places and groups of shape {group.shape}")
             group = np.ascontiguousarray(np.unique(group, return_inverse=True)[1][order], dtype=np.uint32)
         answer = _couloir.fit_completion(row[order], column[order], value[order], settings, group)
-        m, k = settings["shape"]
-        rank = len(answer["values"])
-        self.factors_ = Factors(
-            answer["left"].reshape(m, rank), answer["values"], answer["right"].reshape(k, rank)
-        )
-        self.rank_ = rank
+        self.factors_ = factors_of((answer["left"], answer["values"], answer["right"]), settings["shape"])
+        self.rank_ = len(self.factors_.s)
         self.observation_weights_ = np.empty(len(order))
         self.observation_weights_[order] = len(order) * answer["weights"]
         record = answer["record"]

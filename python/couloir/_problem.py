@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _couloir
+from ._matrix_operator import operator_of
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -66,12 +67,19 @@ class ImagedProblem(Protocol):
 
 def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") -> dict[str, Any]:
     """The problem's functions for the core: on flat arrays, checked for the shape of what they give."""
-    imaged = _has_any(problem, "image", "adjoint", "grad_image")
-    if imaged:
+    operator = operator_of(problem, x_shape)
+    imaged = operator is not None or _has_any(problem, "image", "adjoint", "grad_image")
+    if operator is not None:
+        who = "a problem with image_of_factors"
+        _need(problem, who, "image_of_factors(left, right)", "adjoint(s)", "grad_image(image, y)")
+    elif imaged:
         _need(problem, "a problem with an image", "image(x)", "adjoint(s)", "grad_image(image, y)")
     _need(problem, "a problem", "value(x, y)", *([] if imaged else ["grad_x(x, y)"]), "grad_y(x, y)")
     # what the function sees of x
-    seen = _image_shape(problem, x_shape) if imaged else x_shape
+    if operator is not None:
+        seen = operator.image_shape
+    else:
+        seen = _image_shape(problem, x_shape) if imaged else x_shape
 
     def value(x: Floats, y: Floats) -> float:
         return float(problem.value(x.reshape(seen), y.reshape(y_shape)))
@@ -92,6 +100,12 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
 
         return call
 
+    image: Callable[[Floats], Floats] | None = None
+    adjoint: Callable[[Floats], Floats] | None = None
+    if operator is not None:
+        image, adjoint = operator.image, operator.adjoint
+    elif imaged:
+        image, adjoint = of_point("image", x_shape, seen), of_point("adjoint", seen, x_shape)
     responds = hasattr(problem, "best_response_y")
     return {
         "dim_x": math.prod(x_shape),
@@ -100,8 +114,9 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
         "value": value,
         "grad_image": of_pair("grad_image" if imaged else "grad_x", seen),
         "grad_y": of_pair("grad_y", y_shape),
-        "image": of_point("image", x_shape, seen) if imaged else None,
-        "adjoint": of_point("adjoint", seen, x_shape) if imaged else None,
+        "image": image,
+        "adjoint": adjoint,
+        "factored": None if operator is None else operator.described(),
         "best_response_y": of_point("best_response_y", seen, y_shape) if responds else None,
         "batches": _batches(problem, x_shape, y_shape, method),
         **{name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu")},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _couloir
 from ._checkpoints import checkpoint_options, warn_of
+from ._factors import Factors, factors_of
+from ._matrix_operator import FactoredProblem
 from ._problem import ImagedProblem, SaddleProblem, flat, functions
 from ._records import certificate
 from ._sets import LinearSet, _CoreSet
@@ -25,7 +28,6 @@ Floats = NDArray[np.float64]
 class Solution:
     """The best certified pair, and how the run went."""
 
-    x: Floats
     y: Floats
     status: str
     solved: bool
@@ -38,6 +40,18 @@ class Solution:
     oracle_calls: tuple[int, int]
     #: What went wrong, where the status is "numerical trouble" or "contradiction".
     trouble: str | None = None
+    #: ``U``, ``s`` and ``V`` of ``x = (U * s) @ V.T``, where the method has kept nothing else of it
+    factors: Factors | None = None
+    _x: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def x(self) -> Floats:
+        """The point; formed when it is first asked for where there are ``factors``."""
+        if self.factors is not None:
+            left, s, right = self.factors
+            return (left * s) @ right.T
+        assert self._x is not None
+        return self._x
 
 
 class Interrupted(KeyboardInterrupt):
@@ -66,7 +80,7 @@ class GradientCheck:
 
 
 def solve(
-    problem: SaddleProblem | ImagedProblem,
+    problem: SaddleProblem | ImagedProblem | FactoredProblem,
     X: LinearSet,
     Y: LinearSet,
     method: str | None = None,
@@ -137,8 +151,8 @@ def solve(
     checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
     answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
     record = answer["record"]
+    factors = answer["factors"]
     solution = Solution(
-        x=answer["x"].reshape(x_shape),
         y=answer["y"].reshape(y_shape),
         status=record["status"],
         solved=record["solved"],
@@ -148,6 +162,8 @@ def solve(
         method=answer["method"],
         oracle_calls=answer["oracle_calls"],
         trouble=record.get("trouble"),
+        factors=None if factors is None else factors_of(factors, x_shape),
+        _x=None if factors is not None else answer["x"].reshape(x_shape),
     )
     if answer["exception"] is not None:
         raise Interrupted(solution) from answer["exception"]
@@ -164,7 +180,7 @@ def solve(
 
 
 def check_gradient(
-    problem: SaddleProblem | ImagedProblem, x: ArrayLike, y: ArrayLike
+    problem: SaddleProblem | ImagedProblem | FactoredProblem, x: ArrayLike, y: ArrayLike
 ) -> GradientCheck:
     """Compares the problem's gradients at ``(x, y)`` with differences of its values, and batches with the whole.
 

@@ -1,10 +1,15 @@
 """Robust matrix completion from Python."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from couloir import MatrixCompletion
+from couloir import MatrixCompletion, _couloir
 
 
 def ratings(shape=(80, 70), rank=2, n=3000, noise=0.1, seed=0):
@@ -70,8 +75,31 @@ def test_groups_of_observations_are_weighed_together():
 def test_a_fit_that_runs_out_of_time_keeps_its_best_point_and_warns():
     rows, cols, values = ratings((1500, 1500), n=60_000)
     with pytest.warns(ConvergenceWarning, match="time limit"):
-        model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-9, max_time=0.3).fit(rows, cols, values)
+        model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-9, max_time=0.02).fit(rows, cols, values)
     assert np.isfinite(model.certificate_["gap"]) and not model.certificate_["solved"]
+
+
+def test_ctrl_c_ends_a_fit_with_its_best_point(monkeypatch):
+    rows, cols, values = ratings((1500, 1500), n=200_000)
+    values += 3 * np.random.default_rng(5).normal(size=len(values))
+    model = MatrixCompletion((1500, 1500), tau=2500.0, tol=1e-12)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    fit, began = _couloir.fit_completion, []
+
+    def fit_and_interrupt(*arguments):
+        timer.start()
+        began.append(time.monotonic())
+        return fit(*arguments)
+
+    monkeypatch.setattr(_couloir, "fit_completion", fit_and_interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(rows, cols, values)
+    finally:
+        timer.cancel()
+    # far less than the fit takes, with room for a busy machine
+    assert time.monotonic() - began[0] < 20
+    assert "gap" in model.certificate_ and len(model.factors_.s) == model.rank_
 
 
 def test_rounding_charged_in_many_dimensions_is_no_fault_of_the_best_response():
@@ -106,3 +134,26 @@ def test_bad_arguments_are_refused_by_name():
     for settings in ({"tau": -1.0}, {"level": 0.0}, {"loss": "cubic"}, {"uncertainty": "mars"}, {"tol": 0.0}):
         with pytest.raises(ValueError):
             MatrixCompletion(**{"shape": (80, 70), "tau": 100.0, **settings}).fit(rows, cols, values)
+
+
+@pytest.mark.parametrize(
+    ("loss", "level", "tau", "optimum"),
+    [
+        ("squared", 1.0, 8.0, 0.15936176),
+        ("squared", 0.3, 8.0, 0.20282115),
+        ("huber", 1.0, 8.0, 0.11625708),
+        ("squared", 1.0, 3.0, 0.79458145),
+    ],
+)
+def test_a_conic_solver_finds_the_same_optima(loss, level, tau, optimum):
+    """The optima are Clarabel's, of ``min over X, nu of nu + level / 2n sum_i (max(0, 1 + (loss_i - nu) / level)^2 - 1)``
+    with the nuclear norm as a semidefinite constraint: the maximum over the weights in closed form."""
+    rng = np.random.default_rng(3)
+    u, v = rng.normal(size=(9, 2)), rng.normal(size=(7, 2))
+    rows, cols = rng.integers(0, 9, 60), rng.integers(0, 7, 60)
+    values = (u[rows] * v[cols]).sum(axis=1) + 0.3 * rng.normal(size=60)
+    model = MatrixCompletion((9, 7), tau, loss=loss, level=level, threshold=0.5, tol=1e-6).fit(rows, cols, values)
+    # what an interior-point method leaves
+    assert model.certificate_["lower"] <= optimum + 1e-7
+    assert model.certificate_["upper"] >= optimum - 1e-7
+    assert model.certificate_["gap"] <= 1e-6

@@ -32,13 +32,14 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     # what the page takes for granted
     names = {"X": X, "y": y, "X_new": X[::10], "problem": Game(), "other": {}}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
         names["other"] = names["model"]
     # the gap and the rank of the completion, and then whether gradients are right
     completed, checked = capsys.readouterr().out.splitlines()[:2]
     assert float(completed.split()[0]) <= 1e-2 and checked == "True"
+    assert names["thin"].solved and names["thin"].factors is not None
     assert names["solution"].solved and (tmp_path / "fit.html").exists()
     assert len(matplotlib.pyplot.get_fignums()) == 2
     matplotlib.pyplot.close("all")

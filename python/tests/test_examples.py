@@ -11,7 +11,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
@@ -32,6 +32,7 @@ def test_an_example_runs(script, rust_examples):
         "callback_overhead": "overhead of Python",
         "own_game": "worth between 0.133416",
         "own_set": "certified gap 0.0",
+        "robust_completion": "huber    certified gap",
         "text_against_logistic_regression": "certified gap of the robust fit",
     }
     assert expected[script.stem] in run.stdout

@@ -1,8 +1,8 @@
 //! Saddle problems whose functions are Python's.
 
 use couloir::problem::{
-    BestResponse, BlockConstants, Capabilities, KnownConstants, LinearOperator, Population,
-    PreparedImage, SaddleProblem, Sampled, SampledConstants,
+    BestResponse, BlockConstants, Capabilities, KnownConstants, LinearOperator, MatrixOperator,
+    Population, PreparedImage, SaddleProblem, Sampled, SampledConstants,
 };
 use pyo3::prelude::*;
 
@@ -22,12 +22,25 @@ pub struct Functions {
     grad_y: Py<PyAny>,
     image: Option<Py<PyAny>>,
     adjoint: Option<Py<PyAny>>,
+    factored: Option<Factored>,
     best_response_y: Option<Py<PyAny>>,
     batches: Option<Batches>,
     lxx: Option<f64>,
     lxy: Option<f64>,
     lyy: Option<f64>,
     mu: Option<f64>,
+}
+
+/// The functions of a problem in a large matrix, of which it sees thin factors.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Factored {
+    rows: usize,
+    columns: usize,
+    image_of_product: Py<PyAny>,
+    adjoint_times: Py<PyAny>,
+    adjoint_transposed_times: Py<PyAny>,
+    adjoint_norm: Py<PyAny>,
 }
 
 /// The functions of a problem that is a mean.
@@ -55,7 +68,8 @@ impl Functions {
         let constants = block_constants((self.lxx, self.lxy, self.lyy, self.mu));
         constants.check().map_err(to_python)?;
         let samples = self.batches.take().map(|batches| Samples { batches, callbacks });
-        Ok(PythonProblem { functions: self, samples, callbacks, constants })
+        let factors = self.factored.take().map(|functions| ByFactors { functions, callbacks });
+        Ok(PythonProblem { functions: self, samples, factors, callbacks, constants })
     }
 }
 
@@ -71,6 +85,7 @@ fn block_constants((lxx, lxy, lyy, mu): Constants) -> BlockConstants {
 pub struct PythonProblem<'a> {
     functions: Functions,
     samples: Option<Samples<'a>>,
+    factors: Option<ByFactors<'a>>,
     callbacks: &'a Callbacks,
     constants: BlockConstants,
 }
@@ -101,6 +116,9 @@ impl SaddleProblem for PythonProblem<'_> {
         let mut capabilities = Capabilities::NONE.with_constants(self);
         capabilities.operator = image.as_ref().map(|_| self as &dyn LinearOperator);
         capabilities.best_response = best_response_y.as_ref().map(|_| self as &dyn BestResponse);
+        if let Some(factors) = &self.factors {
+            capabilities = capabilities.with_matrix_operator(factors);
+        }
         if let Some(samples) = &self.samples {
             capabilities = capabilities.with_sampled(samples).with_sampled_constants(samples);
         }
@@ -140,6 +158,41 @@ impl BestResponse for PythonProblem<'_> {
 impl KnownConstants for PythonProblem<'_> {
     fn constants(&self) -> BlockConstants {
         self.constants
+    }
+}
+
+/// The same problem's linear map on thin factors.
+struct ByFactors<'a> {
+    functions: Factored,
+    callbacks: &'a Callbacks,
+}
+
+impl MatrixOperator for ByFactors<'_> {
+    fn shape(&self) -> (usize, usize) {
+        (self.functions.rows, self.functions.columns)
+    }
+
+    fn image_of_product(&self, _k: usize, left: &[f64], right: &[f64], out: &mut [f64]) {
+        let function = &self.functions.image_of_product;
+        self.callbacks.vector(function, &[Point(left), Point(right)], out);
+    }
+
+    fn adjoint_times(&self, s: &[f64], _k: usize, block: &[f64], out: &mut [f64]) {
+        self.callbacks.vector(&self.functions.adjoint_times, &[Point(s), Point(block)], out);
+    }
+
+    fn adjoint_transposed_times(&self, s: &[f64], _k: usize, block: &[f64], out: &mut [f64]) {
+        let function = &self.functions.adjoint_transposed_times;
+        self.callbacks.vector(function, &[Point(s), Point(block)], out);
+    }
+
+    fn adjoint_norm(&self, s: &[f64]) -> f64 {
+        self.callbacks.number(&self.functions.adjoint_norm, &[Point(s)])
+    }
+
+    /// An estimate: sums as long as a side, of products of two sums at the most.
+    fn rounding(&self) -> f64 {
+        2.0 * f64::EPSILON * (self.functions.rows.max(self.functions.columns) + 2) as f64
     }
 }
 

@@ -1,5 +1,6 @@
 //! Solving saddle problems whose functions are Python's.
 
+use couloir::linalg::Factors;
 use couloir::problem::check_gradient as check;
 use couloir::run::{
     Algorithm, Flow, Observer, RunRecord, Status, StopRules, Trace, TracePoint, WallClock,
@@ -67,6 +68,7 @@ struct Kept<'a> {
     callback: &'a Option<Py<PyAny>>,
     x: Vec<f64>,
     y: Vec<f64>,
+    factors: Option<Factors>,
     trace: Trace,
     /// How many records the trace keeps.
     records: Option<usize>,
@@ -81,6 +83,7 @@ impl Observer for Kept<'_> {
         self.x.extend_from_slice(x);
         self.y.clear();
         self.y.extend_from_slice(y);
+        self.factors = state.factors().cloned();
         self.trace.add(*point, self.records);
         match told(self.callback, point) {
             Ok(flow) => flow,
@@ -136,6 +139,7 @@ pub fn solve<'py>(
         callback: &callback,
         x: Vec::new(),
         y: Vec::new(),
+        factors: None,
         trace: Trace::default(),
         records,
         checkpoint_error: None,
@@ -157,6 +161,7 @@ pub fn solve<'py>(
             let mut record = RunRecord::at(last, Status::StoppedByObserver, 1.0);
             record.status = "interrupted".to_owned();
             answer.set_item("x", PyArray1::from_vec(py, kept.x))?;
+            answer.set_item("factors", thin(py, kept.factors.as_ref()))?;
             answer.set_item("y", PyArray1::from_vec(py, kept.y))?;
             answer.set_item("record", records::dict(py, &record)?)?;
             answer.set_item("trace", records::trace(py, kept.trace.records(), 1.0)?)?;
@@ -168,6 +173,7 @@ pub fn solve<'py>(
             let calls = outcome.ledger.method + outcome.ledger.certificate;
             answer.set_item("oracle_calls", (calls.lo_x, calls.lo_y))?;
             answer.set_item("x", PyArray1::from_vec(py, solution.x))?;
+            answer.set_item("factors", thin(py, solution.factors.as_ref()))?;
             answer.set_item("y", PyArray1::from_vec(py, solution.y))?;
             answer.set_item("record", records::dict(py, &RunRecord::new(&outcome, 1.0))?)?;
             answer.set_item("trace", records::trace(py, &outcome.trace, 1.0)?)?;
@@ -175,6 +181,15 @@ pub fn solve<'py>(
         }
     }
     Ok(answer)
+}
+
+type Arrays<'py> = [Bound<'py, PyArray1<f64>>; 3];
+
+/// Left vectors, values and right vectors.
+fn thin<'py>(py: Python<'py>, factors: Option<&Factors>) -> Option<Arrays<'py>> {
+    let parts =
+        |f: &Factors| [f.left(), f.values(), f.right()].map(|a| PyArray1::from_slice(py, a));
+    factors.map(parts)
 }
 
 /// Looks at signals and asks the user's callback, which ends the run by answering `True`.

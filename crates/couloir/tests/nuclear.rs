@@ -618,6 +618,8 @@ fn the_exact_prox_goes_as_far_as_it_is_asked_to() {
     let error = prox(&ball.exact_up_to(5)).expect_err("an error");
     assert!(matches!(error, couloir::Error::MissingOracle { .. }), "{error}");
     // beyond the usual limit
-    let large = NuclearBall::new(513, 513, 1.0).expect("a ball");
-    assert!(!large.oracle().has_prox() && large.exact_up_to(513).oracle().has_prox());
+    let large = NuclearBall::new(1025, 1025, 1.0).expect("a ball");
+    assert!(!large.oracle().has_prox() && large.exact_up_to(1025).oracle().has_prox());
+    // as for 600 classes
+    assert!(NuclearBall::new(5000, 600, 1.0).expect("a ball").oracle().has_prox());
 }

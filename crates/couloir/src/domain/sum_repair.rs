@@ -35,8 +35,11 @@ pub(super) fn repair_sum(p: &mut [f64], bound: f64, sum: Sum) -> f64 {
             Sum::Exactly => missing.abs() <= ULPS * f64::EPSILON * bound,
             Sum::AtMost => missing >= -ULPS * f64::EPSILON * bound,
         };
+        if is_right || !missing.is_finite() {
+            break;
+        }
         let support = p.iter().filter(|p| **p != 0.0).count();
-        if is_right || !missing.is_finite() || support == 0 {
+        if support == 0 {
             break;
         }
         let each = missing / support as f64;

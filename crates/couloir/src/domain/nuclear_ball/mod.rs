@@ -14,8 +14,9 @@ use crate::linalg::spectral::{Thin, max_abs, safe_factor};
 use oracle::NuclearOracle;
 
 /// Up to this smaller side there is an exact prox, and on thin balls (`2 h < d`) a Gram matrix and its
-/// eigen-decomposition find the top singular pair.
-const THIN_LIMIT: usize = 512;
+/// eigen-decomposition find the top singular pair. docs/reproduction.md has the crossing: an exact prox is ahead of a slide to a hundredth
+/// of its first gap from h = 20 to 800 by 100 to 2 times, and behind from somewhat below 2,000 on.
+const THIN_LIMIT: usize = 1024;
 
 /// Up to this smaller side they do on all balls. Measured on one core, milliseconds for one minimum
 /// by Gram and eigen-decomposition, against Lanczos on a falling and on a flat spectrum: 256 x 1024,
@@ -98,7 +99,7 @@ impl NuclearBall {
         Ok(NuclearBall { lanczos: Some(settings), ..NuclearBall::new(rows, cols, radius)? })
     }
 
-    /// The ball with an exact prox up to this smaller side in place of 512. It takes a full decomposition of the
+    /// The ball with an exact prox up to this smaller side in place of 1,024. It takes a full decomposition of the
     /// matrix: docs/reproduction.md has what that costs.
     #[must_use]
     pub fn exact_up_to(mut self, side: usize) -> Self {

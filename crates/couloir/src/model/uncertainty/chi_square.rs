@@ -3,9 +3,13 @@
 use super::{Moduli, RowWeights, Uncertainty};
 use crate::domain::{Domain, Simplex};
 use crate::error::{Result, check_positive};
-use crate::linalg::accurate_sum_of;
+use crate::linalg::{accurate_sum, accurate_sum_of};
 use crate::problem::Measured;
 use crate::state::Fingerprint;
+use rayon::prelude::*;
+
+/// Entries that one thread takes at a time. Up to here everything is one piece.
+const PIECE: usize = 1 << 16;
 
 /// The chi-square penalty on the weights of `n` rows whose nominal weights are all the same, at a level that is `lambda n`.
 #[derive(Clone, Debug)]
@@ -104,35 +108,52 @@ fn respond(g: &[f64], level: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 
     let n = g.len() as f64;
     let top = largest([g, g], |[g, _]| g);
     // the largest entry is 0, so theta is at least -n and what lies below is none of the support
-    let mut count = 0;
-    for (y, g) in y.iter_mut().zip(g) {
-        *y = (g - top) / level;
-        candidates[count] = *y;
-        count += usize::from(*y > -n);
-    }
+    let mut counts: Vec<usize> = (y.par_chunks_mut(PIECE).zip(g.par_chunks(PIECE)))
+        .zip(candidates.par_chunks_mut(PIECE))
+        .map(|((y, g), candidates)| {
+            let mut count = 0;
+            for (y, g) in y.iter_mut().zip(g) {
+                *y = (g - top) / level;
+                candidates[count] = *y;
+                count += usize::from(*y > -n);
+            }
+            count
+        })
+        .collect();
     let mut theta;
     loop {
-        let before = count;
-        theta = (accurate_sum_of(&candidates[..count]) - n) / count as f64;
-        count = 0;
-        for i in 0..before {
-            let candidate = candidates[i];
-            candidates[count] = candidate;
-            count += usize::from(candidate > theta);
-        }
+        let before: usize = counts.iter().sum();
+        let pieces = candidates.par_chunks(PIECE).zip(&counts);
+        let sums: Vec<f64> =
+            pieces.map(|(candidates, count)| accurate_sum_of(&candidates[..*count])).collect();
+        theta = (accurate_sum(sums.into_iter()) - n) / before as f64;
+        candidates.par_chunks_mut(PIECE).zip(&mut counts).for_each(|(candidates, count)| {
+            let before = std::mem::take(count);
+            for i in 0..before {
+                let candidate = candidates[i];
+                candidates[*count] = candidate;
+                *count += usize::from(candidate > theta);
+            }
+        });
+        let count: usize = counts.iter().sum();
         if count == before || count == 0 {
             break;
         }
     }
-    for y in y.iter_mut() {
-        *y = (*y - theta).max(0.0) / n;
-    }
+    let supports: usize = y
+        .par_chunks_mut(PIECE)
+        .map(|y| {
+            y.iter_mut().for_each(|y| *y = (*y - theta).max(0.0) / n);
+            y.iter().filter(|&&y| y > 0.0).count()
+        })
+        .sum();
     // one correction takes the rounding of theta (times the size of the support) out of the sum
-    let support = y.iter().filter(|&&y| y > 0.0).count().max(1);
-    let missing = (1.0 - accurate_sum_of(y)) / support as f64;
-    for y in y.iter_mut() {
-        *y = if *y > 0.0 { (*y + missing).max(0.0) } else { 0.0 };
-    }
+    let missing = (1.0 - accurate_sum_of(y)) / supports.max(1) as f64;
+    y.par_chunks_mut(PIECE).for_each(|y| {
+        for y in y {
+            *y = if *y > 0.0 { (*y + missing).max(0.0) } else { 0.0 };
+        }
+    });
     // max over w of <grad, w - y>, with the rounding of the slopes against us
     let slope = |g: f64, y: f64| {
         let (g, weight) = (g - top, n * y);
@@ -151,16 +172,31 @@ fn respond(g: &[f64], level: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 
 }
 
 /// The largest of `value(a_i, b_i)`.
-pub(super) fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64) -> f64 {
+pub(super) fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64 + Sync) -> f64 {
     in_lanes(vectors, f64::NEG_INFINITY, value, |m, v| if v > m { v } else { m })
 }
 
-/// All `value(a_i, b_i)` joined, in lanes that need not wait for each other.
+/// All `value(a_i, b_i)` joined: pieces by several threads, in lanes that need not wait for each other.
 pub(super) fn in_lanes(
     [a, b]: [&[f64]; 2],
     first: f64,
-    value: impl Fn([f64; 2]) -> f64,
-    join: impl Fn(f64, f64) -> f64,
+    value: impl Fn([f64; 2]) -> f64 + Sync,
+    join: impl Fn(f64, f64) -> f64 + Sync,
+) -> f64 {
+    if a.len() <= PIECE {
+        return piece_in_lanes([a, b], first, &value, &join);
+    }
+    let pieces = a.par_chunks(PIECE).zip(b.par_chunks(PIECE));
+    let joined: Vec<f64> =
+        pieces.map(|(a, b)| piece_in_lanes([a, b], first, &value, &join)).collect();
+    joined.into_iter().fold(first, join)
+}
+
+fn piece_in_lanes(
+    [a, b]: [&[f64]; 2],
+    first: f64,
+    value: &impl Fn([f64; 2]) -> f64,
+    join: &impl Fn(f64, f64) -> f64,
 ) -> f64 {
     const LANES: usize = 8;
     let ((chunks, rest), (others, other_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());

@@ -4,6 +4,7 @@
 mod atoms;
 mod both_blocks;
 mod cholesky;
+mod factored;
 mod newton;
 mod one_block;
 mod phi;

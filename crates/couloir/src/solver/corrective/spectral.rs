@@ -5,6 +5,7 @@
 //! whole ball of the small matrices `S`, on which the prox is exact. A linear minimisation adds the leading singular pairs of
 //! the gradient to `U` and `V`; directions whose singular value vanishes leave. Nothing here is as large as `X`.
 
+use super::factored::{Descent, Pair, Until};
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
 use crate::domain::{Confidence, Domain, LinearMin, NuclearBall, NuclearShape, Oracle};
 use crate::error::{Error, Result};
@@ -33,8 +34,18 @@ const IS_NEW: f64 = 1e-7;
 const IS_ZERO: f64 = 1e-13;
 /// Proximal steps of one restricted problem.
 const MOST_STEPS: usize = 2000;
+/// The same from the zero matrix, where a robust objective looks at a few observations alone and is hard to solve well: the descent over
+/// both factors needs a start, and no more.
+const FIRST_STEPS: usize = 20;
 /// The gap over the restricted set is looked at every so many steps: it takes a product of its own.
 const LOOK_EVERY: usize = 5;
+
+/// The share of what is wanted of a restricted problem that is wanted of the descent over both factors after it, whose steps cost far
+/// less. Measured on 2,000 x 2,000, 5 % observed, to a gap of 1e-4: with shares of 0.1, 0.01 and 0.001 6, 5 and 4 calls and 1.0, 1.0
+/// and 0.75 s of one core; without a descent 19 calls and 3.5 s.
+const FACTORED_SHARE: f64 = 1e-3;
+/// Steps of one such descent.
+const MOST_FACTORED_STEPS: usize = 100;
 
 /// Looks without progress that end a restricted problem.
 const MOST_IDLE: usize = 6;
@@ -182,6 +193,44 @@ impl<'a> Spectral<'a> {
         Ok(Factors::new(rows, columns, left, values, right))
     }
 
+    /// Moves both factors to where phi is lower, and returns the value.
+    fn descend(&mut self, phi: &mut dyn ImageFunction, value: f64, wanted: f64) -> Result<f64> {
+        let NuclearShape { rows, columns, radius, .. } = self.shape;
+        let factors = self.reduced()?;
+        let k = factors.rank();
+        if k == 0 {
+            return Ok(value);
+        }
+        let roots: Vec<f64> = factors.values().iter().map(|s| s.sqrt()).collect();
+        let balanced = |basis: &[f64]| -> Vec<f64> {
+            basis
+                .chunks_exact(k)
+                .flat_map(|row| row.iter().zip(&roots).map(|(x, s)| x * s))
+                .collect()
+        };
+        let mut pair = Pair { left: balanced(factors.left()), right: balanced(factors.right()) };
+        let until = Until { gap: FACTORED_SHARE * wanted, steps: MOST_FACTORED_STEPS };
+        let mut descent = Descent::new(self.operator, k, radius, self.curvature, self.image.len());
+        let (least, has_moved) = descent.run(phi, &mut pair, until)?;
+        if !has_moved || !(least < value) {
+            return Ok(value);
+        }
+        let (p, left) = extended(rows, 0, &[], k, &pair.left);
+        let (q, right) = extended(columns, 0, &[], k, &pair.right);
+        let (mut a, mut b) = (vec![0.0; p * k], vec![0.0; q * k]);
+        transposed_product(rows, p, k, &left, &pair.left, &mut a);
+        transposed_product(columns, q, k, &right, &pair.right, &mut b);
+        let mut s = vec![0.0; p * q];
+        for (row, a) in s.chunks_exact_mut(q.max(1)).zip(a.chunks_exact(k)) {
+            row.iter_mut().zip(b.chunks_exact(k)).for_each(|(s, b)| *s = dot(a, b));
+        }
+        (self.p, self.q, self.left, self.right, self.s) = (p, q, left, right, s);
+        let mut image = std::mem::take(&mut self.image);
+        self.image_of(&self.s, &mut image);
+        self.image = image;
+        Ok(least)
+    }
+
     /// Takes in the directions of these pairs, with coordinates that leave the point where it is. Tells whether any is new.
     fn extend(&mut self, found: &Leading) -> bool {
         let NuclearShape { rows, columns, .. } = self.shape;
@@ -240,7 +289,8 @@ impl RestrictedSet for Spectral<'_> {
         }
         let mut gap = restricted_gap(&mut *oracle, &gradient, &here.s, &mut scratch)?;
         if gap <= wanted {
-            return Ok(Restricted { fell: 0.0 });
+            let after = self.descend(phi, value, wanted)?;
+            return Ok(Restricted { fell: value - after });
         }
         // values that differ by no more are the same but for rounding: slopes decide then
         let tie = 16.0 * f64::EPSILON * value.abs();
@@ -249,7 +299,8 @@ impl RestrictedSet for Spectral<'_> {
         let mut at = here.clone();
         let (mut trial, mut before) = (here.clone(), here.clone());
         let (mut momentum, mut is_beyond) = (1.0f64, false);
-        for step in 1..=MOST_STEPS {
+        let most = if self.s.iter().any(|s| *s != 0.0) { MOST_STEPS } else { FIRST_STEPS };
+        for step in 1..=most {
             loop {
                 oracle.prox(&gradient, &at.s, self.curvature, &mut trial.s)?;
                 self.look(phi, &mut trial)?;
@@ -300,7 +351,8 @@ impl RestrictedSet for Spectral<'_> {
             self.pull_back(&at.slope, &mut gradient);
         }
         (self.s, self.image) = (here.s, here.image);
-        Ok(Restricted { fell: value - here.value })
+        let after = self.descend(phi, here.value, wanted)?;
+        Ok(Restricted { fell: value - after })
     }
 
     fn ask(&mut self, oracles: &mut Oracles<'_>, slope: &[f64]) -> Result<LinearMin> {
