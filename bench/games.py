@@ -13,11 +13,16 @@ from pathlib import Path
 
 import numpy as np
 from common import PEERS, ROOT, example, show
+from games_figure import draw
 
 SOLVE = PEERS / "games" / "solve.py"
 
 GAP = 1e-6
 LIMIT = 120
+# the figure: steps alone, without the exact finish, on games of this size
+FIGURE = ROOT / "docs" / "games.svg"
+FIGURE_SIZE = (200, 200)
+FIGURE_ITERATIONS = 3000
 
 
 def cyclic(n, stakes=None):
@@ -61,6 +66,12 @@ def described(found):
     return "-" if found is None else f"{found[1]:.3f} s (gap {found[2]:.0e})"
 
 
+def figure(folder):
+    """Draws the certified gap over the iterations of steps alone."""
+    curves = [(name, payoffs) for name, payoffs in games(*FIGURE_SIZE, 0)] + [("cyclic, 101", cyclic(101))]
+    draw([(name, ours(payoffs, folder, "steps", FIGURE_ITERATIONS)["trace"]) for name, payoffs in curves], FIGURE)
+
+
 def run(goals, quick):
     cargo = ["cargo", "build", "--release", "--locked", "-p", "couloir", "--example", "game_speed"]
     subprocess.run(cargo, cwd=ROOT, check=True)
@@ -86,4 +97,6 @@ def run(goals, quick):
                 goals.add(f"{name}, seconds", f"{own['seconds']:.3f}", f"HiGHS's {least:.3f}", own["seconds"] <= least)
             least = first_order[1] if first_order else LIMIT
             goals.add(f"{name}, seconds", f"{own['seconds']:.3f}", f"PDLP's {least:.3f}", own["seconds"] <= least)
+        if not quick:
+            figure(folder)
     show(["game", "certified to 1e-6", "HiGHS", "PDLP"], rows)

@@ -1,7 +1,7 @@
 """Small robust models with every uncertainty set, with nominal weights, and their optima by a conic solver.
 
 Writes instances and optima to standard output: the fixture of crates/couloir/tests/uncertainty_optima.rs. CVXPY states each
-problem by the scalar form of its maximum over the weights of the rows (docs/theory.md, section 15), and Clarabel, an interior-point
+problem by the scalar form of its maximum over the weights of the rows (docs/theory.md, section 16), and Clarabel, an interior-point
 method and no code of ours, solves it:
 
     min over |X|_* <= tau   max over p in P   sum_i p_i l_i(X) - penalty(p)

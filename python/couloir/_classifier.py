@@ -45,18 +45,23 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tau : float or "auto", default="auto"
         The radius of the nuclear-norm ball. "auto" takes ``sqrt(n h)`` over the mean length of a row, for n rows
         and h classes.
-    uncertainty : {"chi2", "kl", "group", "label", "none"}, default="chi2"
+    uncertainty : {"chi2", "kl", "cvar", "chi2-ball", "kl-ball", "tv-ball", "group", "label", "none"}, default="chi2"
         What the adversary may do, and what it costs, with c the ``level``:
 
         - "chi2": any weights, at the cost ``c/2 sum_i (y_i - q_i)^2 / q_i``;
         - "kl": any weights, at the cost ``c sum_i y_i log(y_i / q_i)``;
+        - "cvar": weights ``y_i <= q_i / alpha``, so that the worst share alpha of the rows counts;
+        - "chi2-ball", "kl-ball", "tv-ball": weights with ``sum_i (y_i - q_i)^2 / q_i``, ``sum_i y_i log(y_i / q_i)`` or
+          ``1/2 sum_i |y_i - q_i|`` at most rho;
         - "group": weights w of the G groups that ``fit`` takes, at the cost ``c/2 G sum_g (w_g - 1/G)^2``; within a group rows
           keep their proportions;
         - "label": the same with the classes as groups, and their shares in q in place of 1/G;
         - "none": nothing, which is the plain model.
     level : float or None, default=None
         The strength c of the penalty: smaller values give the adversary more freedom, large ones leave the weights
-        where the penalty is zero. None is 1 for "chi2" and "kl" and 0.1 for "group" and "label".
+        where the penalty is zero; for "group" and "label" 0 is the worst group alone. For "cvar" it is alpha, at most 1, and for
+        the balls rho, where larger values give more freedom and 0 is the plain model. None is 1 for "chi2" and "kl", 0.1 for
+        "group" and "label", 0.3 for "cvar" and "kl-ball", 0.5 for "chi2-ball" and 0.2 for "tv-ball".
     class_weight : None, "balanced" or dict, default=None
         Factors for the weights of the rows of each class. "balanced" gives all classes the same weight in total; classes that a
         dict does not name have the factor 1.
@@ -272,7 +277,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not auto:
             _check_number("tau", tau, "a positive number or 'auto'")
         if level is not None:
-            _check_number("level", level, "a positive number or None")
+            _check_level("level", level)
         _check_number("tol", self.tol)
         if self.max_time is not None:
             _check_number("max_time", self.max_time, "a positive number or None")
@@ -464,6 +469,12 @@ def _check_number(name: str, value: Any, what: str = "a positive number") -> Non
         raise TypeError(f"{name} must be {what}, got {value!r}")
     if not 0 < float(value) < float("inf"):
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _check_level(name: str, value: Any) -> None:
+    """Which levels a set takes is the core's to say."""
+    if isinstance(value, (bool, str)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number or None, got {value!r}")
 
 
 def _check_count(name: str, value: Any, least: int | None) -> None:

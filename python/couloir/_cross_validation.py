@@ -14,6 +14,7 @@ from . import _couloir
 from ._classifier import (
     RobustClassifier,
     _check_count,
+    _check_level,
     _check_number,
     _class_factors,
     _classes_and_labels,
@@ -114,7 +115,7 @@ class RobustClassifierCV(RobustClassifier):
         levels: list[float | None] = [None]
         if self.levels is not None:
             for level in self.levels:
-                _check_number("levels", level, "positive numbers")
+                _check_level("levels", level)
             levels = [float(level) for level in self.levels]
         if len(levels) == 0:
             raise ValueError("levels must not be empty")

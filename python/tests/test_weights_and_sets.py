@@ -13,6 +13,8 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from couloir import RobustClassifier, RobustClassifierCV
 
 SETS = ["chi2", "kl", "group", "label", "none"]
+# without strong concavity
+UNPRICED = ["cvar", "chi2-ball", "kl-ball", "tv-ball"]
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +174,9 @@ def test_wrong_weights_are_named(rare, weights, message):
         ({"uncertainty": "k1"}, "nearest is kl"),
         ({"uncertainty": "group"}, "needs the group of each row"),
         ({"uncertainty": "kl", "objective": "paper"}, "objective"),
+        ({"uncertainty": "cvar", "level": 1.5}, "level"),
+        ({"uncertainty": "cvar", "level": 0.0}, "level"),
+        ({"uncertainty": "tv-ball", "level": -0.1}, "level"),
         ({"class_weight": "heavy"}, "class_weight"),
         ({"class_weight": {7: 2.0}}, r"names \[7\]"),
         ({"class_weight": {0: -1.0}}, "-1"),
@@ -198,3 +203,32 @@ def test_weighted_and_repeated_rows_take_the_same_steps(uncertainty):
     repeated = clone(model).fit(X[repeat], y[repeat], groups=groups[repeat])
     assert weighted.n_iter_ == repeated.n_iter_
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("uncertainty", UNPRICED)
+def test_sets_without_a_price_are_certified_and_shrink_to_the_plain_model(rare, uncertainty):
+    X, y = rare
+    model = RobustClassifier(uncertainty=uncertainty, class_weight="balanced").fit(X, y)
+    assert model.certificate_["solved"]
+    plain = RobustClassifier(uncertainty="none", class_weight="balanced").fit(X, y)
+    nothing = clone(model).set_params(level=1.0 if uncertainty == "cvar" else 0.0).fit(X, y)
+    np.testing.assert_array_equal(nothing.coef_, plain.coef_)
+    # the adversary gains
+    assert model.certificate_["upper"] > plain.certificate_["lower"]
+
+
+def test_cvar_is_the_mean_of_the_worst_share(rare):
+    X, y = rare
+    model = RobustClassifier(uncertainty="cvar", level=0.25, tol=1e-3).fit(X, y)
+    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
+    worst = np.sort(losses)[-75:].mean()
+    assert model.certificate_["upper"] == pytest.approx(worst, abs=1e-3)
+
+
+def test_the_worst_group_alone_counts_at_level_zero(rare):
+    X, y = rare
+    groups = groups_of(X)
+    model = RobustClassifier(uncertainty="group", level=0.0, tol=1e-3).fit(X, y, groups=groups)
+    losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
+    worst = max(losses[groups == group].mean() for group in ("left", "right"))
+    assert model.certificate_["upper"] == pytest.approx(worst, abs=1e-3)

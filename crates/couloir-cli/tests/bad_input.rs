@@ -62,6 +62,8 @@ fn cases() -> Vec<Case> {
         case("--tau NaN", "good.svm --tau NaN", GOOD),
         case("--level 0", "good.svm --level 0", GOOD),
         case("--level negative", "good.svm --uncertainty kl --level -0.5", GOOD),
+        case("alpha above 1", "good.svm --uncertainty cvar --level 1.5", GOOD),
+        case("rho negative", "good.svm --uncertainty tv-ball --level -0.1", GOOD),
         case("--level NaN", "good.svm --level NaN", GOOD),
         case("unknown uncertainty set", "good.svm --uncertainty chi", GOOD),
         case(

@@ -77,6 +77,8 @@ type Constants = (Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
 fn block_constants((lxx, lxy, lyy, mu): Constants) -> BlockConstants {
     let mut constants = BlockConstants::default();
+    // no strong concavity is the same as none that is known
+    let mu = mu.filter(|mu| *mu != 0.0);
     (constants.lxx, constants.lxy, constants.lyy, constants.mu) = (lxx, lxy, lyy, mu);
     constants
 }

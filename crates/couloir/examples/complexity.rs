@@ -2,6 +2,9 @@
 //! k = 1..6. Prints the tables of docs/theory.md. `scripts/complexity` runs it.
 #![allow(clippy::print_stdout)]
 
+#[path = "../tests/worst_of/mod.rs"]
+mod worst_of;
+
 use couloir::block::{Istorc, IstorcConstants, Snapshot};
 use couloir::domain::{BoxSet, Domain, L2Ball};
 use couloir::problem::{
@@ -20,6 +23,14 @@ fn main() -> Result<ExitCode> {
     let mut held = true;
     println!("| method | calls | predicted exponent | measured | eps from | to | points |");
     println!("|---|---|---|---|---|---|---|");
+    let families = [
+        worst_of::squares("least squares with a worst group", 20, 10, 30, false)?,
+        worst_of::cvar("CVaR of logistic losses", 8, 150, 0.2, false)?,
+        worst_of::bowls("max of smooth functions", 12, 25)?,
+    ];
+    for family in &families {
+        held &= row(family.name, "grad_x", 1.0, &certified(family)?, |p| p.1);
+    }
     let points = mpcgs()?;
     held &= row("MPCGS", "grad_x", 0.5, &points, |p| p.1);
     held &= row("MPCGS", "LO", 2.0, &points, |p| p.2);
@@ -98,6 +109,22 @@ fn mpcgs() -> Result<Vec<Point>> {
     Solve::new(&problem, &x_set, &y_set)
         .method(Method::mpcgs())
         .rules(rules)
+        .run_with(&mut observer)?;
+    Ok(thresholds(&run))
+}
+
+/// Certified MPCGS on a function that is not strongly concave in `y`, by the gap that it certifies.
+fn certified(family: &worst_of::Family) -> Result<Vec<Point>> {
+    let mut run = Vec::new();
+    let mut observer = |point: &TracePoint, _: &dyn Algorithm| {
+        let counts = point.ledger.method;
+        if point.iteration > 0 {
+            run.push((point.certificate.gap, counts.grad_x as f64, counts.lo() as f64));
+        }
+        Flow::Continue
+    };
+    Solve::new(&family.problem, &*family.x_set, &*family.y_set)
+        .gap(1e-6)
         .run_with(&mut observer)?;
     Ok(thresholds(&run))
 }

@@ -1,7 +1,7 @@
 //! Matrix games are solved by the default method with the default settings: values are those of an independent enumeration of
 //! supports, of closed forms, and of known games.
 
-use couloir::certificate::FwGap;
+use couloir::certificate::{Certificate, FwGap};
 use couloir::domain::{BoxSet, Domain, L2Ball, Simplex};
 use couloir::linalg::SparseMatrix;
 use couloir::problem::{MatrixGame, SaddleProblem};
@@ -371,4 +371,68 @@ fn a_wrapper_that_drops_the_capability_is_solved_by_the_general_method() {
     assert_ne!(Method::suited(&plain, &set, &set), Method::restarted());
     let refused = Solve::new(&plain, &set, &set).method(Method::restarted()).start().err();
     assert!(matches!(refused, Some(Error::MissingOracle { .. })), "{refused:?}");
+}
+
+/// The games of every shape that users may try, with their values where these are known.
+fn odd_games() -> Vec<(&'static str, usize, usize, Vec<f64>, Option<f64>)> {
+    let mut draw = draws(9);
+    let mut numbers =
+        |count: usize| -> Vec<f64> { (0..count).map(|_| normal(&mut draw)).collect() };
+    let rows = numbers(7 * 30);
+    let twice: Vec<f64> = rows.chunks(30).flat_map(|row| [row, row].concat()).collect();
+    let columns_twice: Vec<f64> = rows
+        .chunks(30)
+        .flat_map(|row| row.iter().flat_map(|a| [*a, *a]).collect::<Vec<_>>())
+        .collect();
+    let mut dominated = numbers(20 * 25);
+    // the last row costs more than the first whatever y does, and the last column pays less than the first
+    for j in 0..25 {
+        dominated[19 * 25 + j] = dominated[j] + 1.0;
+    }
+    for i in 0..20 {
+        dominated[i * 25 + 24] = dominated[i * 25] - 1.0;
+    }
+    let saddle: Vec<f64> = (0..12 * 9).map(|k| (k % 9) as f64 * 0.5 - (k / 9) as f64).collect();
+    let large = numbers(40 * 30);
+    let integers: Vec<f64> = numbers(30 * 30).iter().map(|a| (5.0 * a).round()).collect();
+    let tiny: Vec<f64> = large.iter().map(|a| 1e-6 * a).collect();
+    let huge: Vec<f64> = large.iter().map(|a| 1e6 * a).collect();
+    let shifted: Vec<f64> = large.iter().map(|a| a + 1e3).collect();
+    vec![
+        ("wide", 5, 2000, numbers(5 * 2000), None),
+        ("tall", 2000, 5, numbers(2000 * 5), None),
+        ("duplicate rows", 14, 30, twice, None),
+        ("duplicate columns", 7, 60, columns_twice, None),
+        ("constant", 6, 8, vec![2.5; 48], Some(2.5)),
+        ("zero", 6, 8, vec![0.0; 48], Some(0.0)),
+        ("dominated", 20, 25, dominated, None),
+        ("saddle point in pure strategies", 12, 9, saddle, Some(-7.0)),
+        ("integers", 30, 30, integers, None),
+        ("entries of 1e-6", 40, 30, tiny, None),
+        ("entries of 1e6", 40, 30, huge, None),
+        ("far from zero", 40, 30, shifted, None),
+        ("one row", 1, 9, numbers(9), None),
+        ("one column", 9, 1, numbers(9), None),
+        ("one payoff", 1, 1, vec![-3.0], Some(-3.0)),
+    ]
+}
+
+#[test]
+fn games_of_every_shape_are_solved_with_the_default_settings() {
+    let mut values = Vec::new();
+    for (name, m, n, payoffs, value) in odd_games() {
+        let largest = payoffs.iter().fold(0.0f64, |most, a| most.max(a.abs()));
+        let solution = solve(m, n, payoffs);
+        let Certificate { lower, upper, gap, .. } = solution.outcome.certificate;
+        println!("{name}: [{lower}, {upper}], {:?}", solution.outcome.status);
+        assert!(gap <= 1e-6 * largest.max(f64::MIN_POSITIVE), "{name}: {:?}", solution.outcome);
+        if let Some(value) = value {
+            assert!(lower <= value && value <= upper, "{name}: [{lower}, {upper}], {value}");
+        }
+        values.push((name, 0.5 * (lower + upper)));
+    }
+    let of = |name: &str| values.iter().find(|v| v.0 == name).expect("a game").1;
+    let value = 1e6 * of("entries of 1e-6");
+    assert!((value - 1e-6 * of("entries of 1e6")).abs() <= 1e-5);
+    assert!((value - (of("far from zero") - 1e3)).abs() <= 1e-2);
 }

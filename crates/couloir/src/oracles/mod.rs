@@ -145,6 +145,17 @@ impl<'a> Oracles<'a> {
         Ok(oracles)
     }
 
+    /// Takes another problem of the same image and the same samples in place of its own: one that differs in `y` alone. Calls are
+    /// counted on, and the oracles of the sets stay.
+    pub(crate) fn replace_problem(&mut self, problem: MaybeOwned<'a>) {
+        self.has_best_response = problem.capabilities().best_response.is_some();
+        self.borrowed = match &problem {
+            MaybeOwned::Borrowed(problem) => Some(WithFallbacks::new(*problem)),
+            MaybeOwned::Owned(_) => None,
+        };
+        self.problem = problem;
+    }
+
     /// Makes the slides on the set of this block go over the atoms of all slides before.
     pub(crate) fn slide_over_atoms(&mut self, block: Block) {
         let (set, oracle) = match block {

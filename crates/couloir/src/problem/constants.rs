@@ -44,6 +44,11 @@ pub trait KnownConstants: Send + Sync {
     /// The constants that are known.
     fn constants(&self) -> BlockConstants;
 
+    /// The modulus of strong concavity alone, which may be known without work.
+    fn mu(&self) -> Option<f64> {
+        self.constants().mu
+    }
+
     /// On what they rest: as given, unless the problem has a proof of its own. A certificate that uses `mu` says so.
     fn confidence(&self) -> Confidence {
         Confidence::AsGiven

@@ -233,7 +233,8 @@ impl Method {
     ///
     /// * `restarted` for a [bilinear](crate::problem::Bilinear) function on sets that can be projected onto;
     /// * `corrective` where the set of `x` has no prox, and so is known by its linear minimisation alone or is a large nuclear-norm ball,
-    ///   and on smaller nuclear-norm balls for problems that take [thin factors](crate::problem::MatrixOperator);
+    ///   on smaller nuclear-norm balls for problems that take [thin factors](crate::problem::MatrixOperator), and where the set of `y` has
+    ///   no prox and `f` is not known to be strongly concave;
     /// * `certified` for everything else.
     ///
     /// ```
@@ -261,9 +262,13 @@ impl Method {
         let is_large = x_set.nuclear_shape().is_some_and(|shape| side(shape) > FACTORS_FROM);
         let known = problem.capabilities();
         let knows_y = known.best_response.is_some()
-            || known.constants.is_some_and(|known| known.constants().mu.is_some());
+            || known.constants.is_some_and(|known| known.mu().is_some());
         let by_factors = is_large && knows_y && known.matrix_operator.is_some();
-        if can_project(x_set) && !by_factors { Method::certified() } else { Method::corrective() }
+        let responds = can_project(y_set) || knows_y;
+        match can_project(x_set) && responds && !by_factors {
+            true => Method::certified(),
+            false => Method::corrective(),
+        }
     }
 
     /// Every method of this crate, with its default settings.

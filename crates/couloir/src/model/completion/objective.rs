@@ -156,6 +156,10 @@ impl KnownConstants for RobustCompletion {
             mu: moduli.mu,
         }
     }
+
+    fn mu(&self) -> Option<f64> {
+        self.uncertainty.moduli().mu
+    }
 }
 
 impl Identity for RobustCompletion {

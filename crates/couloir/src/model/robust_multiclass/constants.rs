@@ -85,6 +85,10 @@ impl KnownConstants for RobustMulticlass {
         BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
     }
 
+    fn mu(&self) -> Option<f64> {
+        self.uncertainty.moduli().mu
+    }
+
     fn confidence(&self) -> Confidence {
         Confidence::Exact
     }

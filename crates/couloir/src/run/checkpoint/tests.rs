@@ -362,7 +362,8 @@ fn cases() -> Vec<Case> {
     for (size, iterations) in [(40, 30), (24, 300)] {
         let payoffs = (0..size * size).map(|k| ((k * k + 7 * k) % 101) as f64 / 16.0).collect();
         let problem = MatrixGame::from_rows(size, size, payoffs).expect("a game");
-        let methods = vec![Method::restarted(), RestartedSettings::default().finish(false).into()];
+        let steps = RestartedSettings::default().finish(false).into();
+        let methods = vec![Method::restarted(), steps, Method::certified()];
         let mut game = Case::new("game", problem, simplex(size), simplex(size), methods);
         game.iterations = iterations;
         cases.push(game);
@@ -435,6 +436,7 @@ fn owner(method: &Method, path: &str) -> String {
         "confidence.",
         "y_solver.",
         "oracles.seen.",
+        "whole.seen.",
         "run.",
         "x_set.",
         "y_set.",

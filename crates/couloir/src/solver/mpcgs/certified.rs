@@ -178,6 +178,37 @@ impl<'a> Certified<'a> {
         Ok(())
     }
 
+    /// Takes another function of the same image, which differs in `y` alone.
+    pub(super) fn take_function(&mut self, problem: MaybeOwned<'a>, inner_y: Inner) -> Result<()> {
+        self.oracles.replace_problem(problem);
+        self.y_solver = YSolver::new(&mut self.oracles, inner_y, self.inner_budget)?;
+        Ok(())
+    }
+
+    /// Starts anew from the best `x` with another function of the same image, which differs in `y` alone and is larger by `shift` at
+    /// the `y` of the best lower bound; at the best `x` it is at most `upper` for every `y`.
+    pub(super) fn begin_stage(
+        &mut self,
+        problem: MaybeOwned<'a>,
+        inner_y: Inner,
+        upper: f64,
+        shift: f64,
+    ) -> Result<()> {
+        self.take_function(problem, inner_y)?;
+        self.space.restart_from_best(&mut self.oracles, shift);
+        let Certified { oracles, space, best, .. } = self;
+        best.upper = upper;
+        if space.bound.value > f64::NEG_INFINITY {
+            best.lower = space.bound.value - space.bound.mixed.charge(oracles, space.x());
+            best.y.copy_from_slice(&space.bound.mixed.y);
+        }
+        let confidence = oracles.confidence();
+        best.certificate = Certificate::between(best.lower, best.lower, upper, confidence);
+        (self.k, self.charges, self.bounds) = (0, 0.0, Bounds::NONE);
+        (self.next_look, self.stall) = (2, Stall::new());
+        Ok(())
+    }
+
     fn take_problem(&mut self, problem: MaybeOwned<'a>, inner_y: Inner) -> Result<()> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
@@ -216,6 +247,26 @@ impl<'a> Certified<'a> {
     #[must_use]
     pub fn highest_lhat(&self) -> f64 {
         self.highest_lhat
+    }
+
+    /// `x_k`, as a problem sees it, with what rounding in its image may hide of `f`, and a `y` that responds to it.
+    pub(super) fn present(&self) -> (&PointX, f64, &[f64]) {
+        (self.space.x(), self.space.rounding(), &self.y_hat)
+    }
+
+    /// Whether `x_k` is the best `x`.
+    pub(super) fn best_is_present(&self) -> bool {
+        self.space.best_is_present()
+    }
+
+    /// The best lower bound of `min f(., y)`, and its `y`.
+    pub(super) fn best_lower(&self) -> (f64, &[f64]) {
+        (self.best.lower, &self.best.y)
+    }
+
+    /// The `y` of the best mixture of minorants.
+    pub(super) fn mixed(&self) -> &[f64] {
+        &self.space.bound.mixed.y
     }
 
     /// The average `ybar_k`.

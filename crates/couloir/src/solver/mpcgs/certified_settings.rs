@@ -2,6 +2,7 @@
 
 use super::certified::Certified;
 use super::hull_search::MOST_POINTS;
+use super::staged::Staged;
 use crate::error::{Error, Result, check_positive};
 use crate::run::Algorithm;
 use crate::solver::inner::{INNER_BUDGET, check_budget};
@@ -88,7 +89,11 @@ impl MethodSettings for CertifiedSettings {
     );
 
     fn start<'a>(&self, start: Start<'a, '_>) -> Result<Box<dyn Algorithm + 'a>> {
-        Ok(Box::new(Certified::new(start, self)?))
+        let solver = Certified::new(start, self)?;
+        if Staged::suits(&start, solver.certificate().gap) {
+            return Ok(Box::new(Staged::new(start, self, solver)?));
+        }
+        Ok(Box::new(solver))
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {

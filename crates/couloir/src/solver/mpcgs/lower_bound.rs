@@ -142,6 +142,14 @@ impl LowerBound {
         self.slope.become_vector(oracles)
     }
 
+    /// The same minorant for a function that is larger by `shift` at the mixed `y`.
+    pub fn shift(&mut self, shift: f64) {
+        let rounding = 4.0 * f64::EPSILON * (self.numbers.constant.abs() + shift.abs());
+        self.numbers.constant += shift;
+        self.numbers.error += rounding;
+        self.value += shift - rounding;
+    }
+
     /// Takes this minorant, whose bound is `value`, in place of the combination.
     pub fn take(&mut self, slope: &Slope, numbers: Numbers, y: &MixedY, value: f64) {
         self.slope.copy_from(slope);

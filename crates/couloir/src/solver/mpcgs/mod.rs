@@ -6,6 +6,8 @@ mod hull_search;
 mod lower_bound;
 mod points;
 mod printed;
+mod smoothed;
+mod staged;
 mod y_solve;
 
 pub use certified::Certified;

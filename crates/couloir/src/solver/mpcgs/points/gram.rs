@@ -320,6 +320,20 @@ impl Representation for GramSpace {
         Ok(0.0)
     }
 
+    fn restart(&mut self, oracles: &mut Oracles<'_>, v: &Imaged) {
+        let length = oracles.images().norm(&v.image);
+        if self.points.are_by_weights() {
+            let h = self.shape.short();
+            let u = &v.x[..self.images.long() * h];
+            let space = oracles.images();
+            space.symmetric_cross(h, u, &v.image, &mut self.vv);
+            self.vv_error = self.images.rounding() * space.norm(u) * length;
+            self.take_length(length);
+        } else {
+            self.know(&v.x, length);
+        }
+    }
+
     fn rounding(&self) -> f64 {
         let least = if self.drift == 0.0 { UNSEEN } else { ROUNDINGS };
         self.lengths[0] * self.drift.max(least * f64::EPSILON * self.longest)

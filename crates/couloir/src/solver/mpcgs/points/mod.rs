@@ -126,6 +126,11 @@ trait Representation {
         trial: &mut Imaged,
     ) -> Result<f64>;
 
+    /// Makes ready for steps from another `v`.
+    fn restart(&mut self, oracles: &mut Oracles<'_>, v: &Imaged) {
+        let _ = (oracles, v);
+    }
+
     /// What rounding in images that are carried along may hide of `f`.
     fn rounding(&self) -> f64;
 
@@ -205,6 +210,20 @@ impl PointSpace {
         self.v.x.copy_from_slice(&self.x.x);
         self.v.image.copy_from_slice(&self.x.image);
         self.renew_history(oracles)
+    }
+
+    /// Goes on from the best `x`, which becomes `v` too, with another function of the same image. The best mixture of minorants stays,
+    /// raised by `shift`.
+    pub fn restart_from_best(&mut self, oracles: &mut Oracles<'_>, shift: f64) {
+        if !self.best_is_current {
+            self.x.copy_from(&self.best);
+            self.formed[0].take();
+            self.best_is_current = true;
+        }
+        self.v.x.copy_from_slice(&self.x.x);
+        self.v.image.copy_from_slice(&self.x.image);
+        self.representation.restart(oracles, &self.v);
+        self.bound.shift(shift);
     }
 
     /// Makes room for the images of another problem on the same sets; the vectors have been formed.
@@ -398,6 +417,11 @@ impl PointSpace {
     /// Notes that the best `x` is the one that comes next.
     pub fn best_is_next(&mut self) {
         self.best_is_current = true;
+    }
+
+    /// Whether the present `x` is the best one.
+    pub fn best_is_present(&self) -> bool {
+        self.best_is_current
     }
 
     /// Keeps the present `x` before it moves on, where it is the best one.
