@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// The nominal weights alone: the plain model. `y` has one entry, which is 1.
 #[derive(Clone, Debug)]
 pub struct Fixed {
+    name: &'static str,
     q: Arc<[f64]>,
     y_set: Simplex,
 }
@@ -20,14 +21,19 @@ impl Fixed {
     /// # Errors
     /// No rows, weights that are not positive or do not add up to 1.
     pub fn new(q: Vec<f64>) -> Result<Self> {
+        Fixed::named("none", q)
+    }
+
+    /// The same under the name of a set that its level has shrunk to the nominal weights.
+    pub(super) fn named(name: &'static str, q: Vec<f64>) -> Result<Self> {
         check_nominal(&q)?;
-        Ok(Fixed { q: q.into(), y_set: Simplex::new(1)? })
+        Ok(Fixed { name, q: q.into(), y_set: Simplex::new(1)? })
     }
 }
 
 impl Uncertainty for Fixed {
     fn name(&self) -> &'static str {
-        "none"
+        self.name
     }
 
     fn y_set(&self) -> &dyn Domain {

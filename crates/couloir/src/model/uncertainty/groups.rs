@@ -33,16 +33,23 @@ impl Groups {
     /// The group of each row, numbered from 0 with none empty, and the level `c` of the penalty `c/2 G |y - 1/G|^2`.
     ///
     /// # Errors
-    /// No rows, a group without rows, a level that is not positive.
+    /// No rows, a group without rows, a level that is negative. At level 0 the worst group has all the weight.
     pub fn new(groups: Vec<u32>, level: f64) -> Result<Self> {
-        check_positive("the level of the uncertainty set", level)?;
+        if !(level >= 0.0 && level.is_finite()) {
+            let why = format!("of groups must be a finite number of zero or more, got {level}");
+            return Err(Error::Setting { name: "level", why });
+        }
         let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
-        Groups::with_modulus(groups, level * count as f64)
+        Groups::priced(groups, level * count as f64)
     }
 
     /// The same with the penalty `mu/2 |y - 1/G|^2`.
     pub(in crate::model) fn with_modulus(groups: Vec<u32>, mu: f64) -> Result<Self> {
         check_positive("mu", mu)?;
+        Groups::priced(groups, mu)
+    }
+
+    fn priced(groups: Vec<u32>, mu: f64) -> Result<Self> {
         let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
         // of more groups than rows one is empty, which is found without room for all
         let mut sizes = vec![0u64; count.min(groups.len() + 1)];
@@ -134,8 +141,14 @@ impl Uncertainty for Groups {
         }
     }
 
-    /// A projection onto the simplex.
+    /// A projection onto the simplex, or the worst group.
     fn best_response(&self, losses: &[f64], _room: &mut [f64], y: &mut [f64]) -> f64 {
+        if self.mu == 0.0 {
+            let worst = (0..y.len()).fold(0, |w, g| if losses[g] > losses[w] { g } else { w });
+            y.fill(0.0);
+            y[worst] = 1.0;
+            return 0.0;
+        }
         let slope: Vec<f64> = losses.iter().map(|l| -l).collect();
         self.y_set.oracle().prox(&slope, &self.centre, self.mu, y).unwrap_or(f64::INFINITY)
     }
@@ -154,7 +167,8 @@ impl Uncertainty for Groups {
     }
 
     fn moduli(&self) -> Moduli {
-        Moduli { mu: Some(self.mu), lyy: Some(self.mu) }
+        let mu = (self.mu > 0.0).then_some(self.mu);
+        Moduli { mu, lyy: mu }
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {

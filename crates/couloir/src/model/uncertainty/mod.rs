@@ -52,6 +52,53 @@ pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
         },
     ),
     Choice::new(
+        "cvar",
+        MakeUncertainty {
+            make: |data, level| unpriced("cvar", data, level, 1.0, Unpriced::cvar),
+            level: Level {
+                default: 0.3,
+                range: LevelRange::Share,
+                means: "share of the rows (by weight) whose mean loss counts, the worst ones: smaller values look at fewer rows, 1 is the plain \
+                        model",
+            },
+        },
+    ),
+    Choice::new(
+        "chi2-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("chi2-ball", data, level, 0.0, Unpriced::chi_square_ball),
+            level: Level {
+                default: 0.5,
+                range: LevelRange::ZeroOrMore,
+                means: "largest chi-square divergence of the weights from the nominal ones: larger values give the adversary more freedom, 0 is \
+                        the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "kl-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("kl-ball", data, level, 0.0, Unpriced::kl_ball),
+            level: Level {
+                default: 0.3,
+                range: LevelRange::ZeroOrMore,
+                means: "largest Kullback-Leibler divergence of the weights from the nominal ones: larger values give the adversary more freedom, 0 \
+                        is the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "tv-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("tv-ball", data, level, 0.0, Unpriced::tv_ball),
+            level: Level {
+                default: 0.2,
+                range: LevelRange::ZeroOrMore,
+                means: "share of the weight that the adversary may move to other rows: larger values give more freedom, 0 is the plain model",
+            },
+        },
+    ),
+    Choice::new(
         "group",
         MakeUncertainty {
             make: |data, level| {
@@ -63,8 +110,8 @@ pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
             },
             level: Level {
                 default: 0.1,
-                range: LevelRange::Positive,
-                means: "strength of the penalty on moving weight between groups: small values come close to the loss of the worst \
+                range: LevelRange::ZeroOrMore,
+                means: "strength of the penalty on moving weight between groups: 0 is the loss of the worst \
                         group, large ones weigh all groups the same",
             },
         },
@@ -78,8 +125,8 @@ pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
             },
             level: Level {
                 default: 0.1,
-                range: LevelRange::Positive,
-                means: "strength of the penalty on moving weight between classes: small values come close to the loss of the worst \
+                range: LevelRange::ZeroOrMore,
+                means: "strength of the penalty on moving weight between classes: 0 is the loss of the worst \
                         class, large ones lead to the plain model",
             },
         },
@@ -96,6 +143,21 @@ pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
         },
     ),
 ];
+
+/// A set around the nominal weights, or these weights alone at the level that leaves nothing else.
+fn unpriced(
+    name: &'static str,
+    data: &RowData<'_>,
+    level: f64,
+    nothing: f64,
+    set: fn(Vec<f64>, f64) -> Result<Unpriced>,
+) -> Result<Arc<dyn Uncertainty>> {
+    let q = data.nominal();
+    if level == nothing {
+        return Ok(Arc::new(Fixed::named(name, q)?));
+    }
+    Ok(Arc::new(set(q, level)?))
+}
 
 /// An uncertainty set that a fit can choose by name: a line of [`UNCERTAINTY_SETS`].
 ///
@@ -133,18 +195,26 @@ pub struct Level {
 pub enum LevelRange {
     /// Above zero.
     Positive,
+    /// Zero, or above.
+    ZeroOrMore,
+    /// Above zero, and 1 at the most.
+    Share,
 }
 
 impl LevelRange {
     fn contains(self, level: f64) -> bool {
         match self {
             LevelRange::Positive => level > 0.0 && level.is_finite(),
+            LevelRange::ZeroOrMore => level >= 0.0 && level.is_finite(),
+            LevelRange::Share => level > 0.0 && level <= 1.0,
         }
     }
 
     fn describe(self) -> &'static str {
         match self {
             LevelRange::Positive => "must be a finite number above zero",
+            LevelRange::ZeroOrMore => "must be a finite number of zero or more",
+            LevelRange::Share => "must be a number above zero and at most 1",
         }
     }
 }
