@@ -417,7 +417,7 @@ impl RobustFit {
         };
         Ok(match nominal.kept {
             None => model,
-            Some(kept) => model.from_rows(kept, data_rows),
+            Some(kept) => model.with_places(kept, data_rows),
         })
     }
 

@@ -173,7 +173,7 @@ impl RobustMulticlass {
     }
 
     /// The same problem, of which it is known that its rows had these places among so many of the data.
-    pub(in crate::model) fn from_rows(mut self, places: Vec<u64>, of: usize) -> Self {
+    pub(in crate::model) fn with_places(mut self, places: Vec<u64>, of: usize) -> Self {
         self.places = Some((places, of));
         self
     }
