@@ -1,16 +1,20 @@
 """(vii) Sets that are known only by their oracles: oracle calls and seconds to certified gaps, beside peers.
 
-Each instance is written to a file. The peers (bench/peers/oracles) and, once it is there, our example `oracle_calls` read
-it and print one line of JSON per method:
+Each instance is written to a file. The peers (bench/peers/oracles) and our example `oracle_calls` read it and print one line of
+JSON per method:
 
     {"method": "corrective", "upper": 11.65, "lower": 11.65,
      "gaps": {"0.1": {"calls": 14, "gradients": 14, "seconds": 0.01}, ..., "1e-06": null}}
 
-A gap that was not reached is null. The method that is held against the peers is called `corrective`.
+A gap that was not reached is null. The method that is held against the peers is called `corrective`. It and the peer in NumPy run in
+turn, three times, and the medians of their seconds count. What column generation counts is read from a record, which
+`bench/peers/oracles/record.py` writes, unless the instance is another than the recorded one: then it runs here. All methods of ours run
+on the first seed; on the others the corrective method and SPFW.
 """
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +26,9 @@ FOLDER = PEERS / "oracles"
 SOURCE = ROOT / "crates" / "couloir" / "examples" / "oracle_calls" / "main.rs"
 OURS = "corrective"
 LIMIT = 60  # seconds that a peer may take for an instance
+ROUNDS = 3  # of what is compared in seconds
+MANY = 200  # gradients of the corrective method, beyond which MPCGS over atoms should take at most half of them
+ATOMS = "mpcgs over atoms"
 
 
 def lines_of(command):
@@ -59,9 +66,42 @@ def solve(instance, instances, folder, ours, peers=True):
     return reports, memory
 
 
+def medians(rounds):
+    """One report of several with the same counts."""
+    report = rounds[0]
+    for gap, at in report["gaps"].items():
+        seconds = [other["gaps"][gap]["seconds"] for other in rounds if other["gaps"][gap]]
+        if at and seconds:
+            at["seconds"] = statistics.median(seconds)
+    return report
+
+
+def compare(instance, instances, folder, ours, rounds, methods):
+    """Reports of the peers and of our methods on an instance with atoms; all methods if none are named."""
+    path = Path(folder) / "instance"
+    instances.write(instance, path)
+    program, quick, own = example_path("oracle_calls"), [], []
+    for _ in range(rounds):
+        quick.append(lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT, "quick"])[0])
+        if ours:
+            own.append(lines_of([program, path, OURS])[0])
+    reports = [medians(list(of_one)) for of_one in zip(*quick)]
+    recorded = record.recorded(instance, path)
+    reports.append(recorded or lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT, "slow"])[0][0])
+    if ours:
+        reports += [medians(list(of_one)) for of_one in zip(*own)]
+        others = lines_of([program, path, *methods])[0]
+        reports += [report for report in others if report["method"] != OURS]
+    path.unlink()
+    return reports
+
+
 def calls_and_seconds(report, gap):
     at = report["gaps"].get(gap)
-    return f"{at['calls']} ({at['seconds']:.2f} s)" if at else "-"
+    if not at:
+        return "-"
+    gradients = f", {at['gradients']} gradients" if at["gradients"] != at["calls"] else ""
+    return f"{at['calls']} ({at['seconds']:.3f} s{gradients})"
 
 
 def rows_of(instance, reports):
@@ -78,12 +118,13 @@ class Bars:
     """The worst case of a family of instances against its peers."""
 
     def __init__(self, goals):
-        self.goals, self.worst, self.slowest = goals, {}, {}
+        self.goals, self.worst, self.slowest, self.saved = goals, {}, {}, []
 
     def add(self, instance, reports):
         family = instance.name.split(" seed")[0]
         own = [r for r in reports if r["method"] == OURS]
         others = [r for r in reports if "(" in r["method"]]
+        self.compare_gradients(instance, reports)
         if not own:
             return
         for gap in own[0]["gaps"]:
@@ -101,6 +142,27 @@ class Bars:
                 measured = (seconds / fastest, f"{seconds:.3f} s, NumPy or SPFW {fastest:.3f} s, gap {gap}")
                 self.slowest[family] = max(self.slowest.get(family, measured), measured)
 
+    def compare_gradients(self, instance, reports):
+        """What MPCGS over atoms saves where the corrective method takes many gradients."""
+        by_name = {r["method"]: r["gaps"] for r in reports}
+        for gap, many in by_name[OURS].items():
+            if ATOMS not in by_name or not many or many["gradients"] <= MANY:
+                continue
+            few = by_name[ATOMS].get(gap)
+            counts = [few["gradients"], few["calls"]] if few else ["-", "-"]
+            self.saved.append([instance.name, gap, many["gradients"], counts[0], many["calls"], counts[1]])
+            share = few["gradients"] / many["gradients"] if few else float("inf")
+            self.goals.add(f"gradients, {instance.name} to {gap}", f"{share:.2f} of corrective's", "at most half", share <= 0.5)
+
+    def add_bracket(self, instance, reports):
+        """Holds our bracket of a game against that of the double oracle method, which solves its games by Clarabel."""
+        by_name = {r["method"]: r for r in reports}
+        own, peer = by_name.get(OURS), next((r for r in reports if "Clarabel" in r["method"]), None)
+        if own and peer:
+            apart = max(own["lower"] - peer["upper"], peer["lower"] - own["upper"])
+            figure = f"[{own['lower']:.7f}, {own['upper']:.7f}]"
+            self.goals.add(f"{instance.name}, bracket", figure, "meets the peer's, 1e-6 wide", apart <= 1e-9 and own["upper"] - own["lower"] <= 1e-6)
+
     def add_value(self, instance, reports, value):
         """Holds our bracket of a game against its value from a linear program over all pure strategies."""
         for report in (r for r in reports if r["method"] == OURS):
@@ -112,6 +174,10 @@ class Bars:
             self.goals.add(f"oracle calls, {family}", text, "at most 1.5 times the better peer plus 5", ratio <= 1.5)
         for family, (ratio, text) in self.slowest.items():
             self.goals.add(f"seconds, {family}", text, "at most NumPy's and SPFW's", ratio <= 1)
+        if self.saved:
+            head = ["", "gap", "gradients: corrective", ATOMS, "oracle calls: corrective", ATOMS]
+            show(head, self.saved)
+            print()
 
 
 def run_completion(goals, instances, folder, ours, quick):
@@ -136,24 +202,49 @@ def run_completion(goals, instances, folder, ours, quick):
         goals.add(f"{large.name} to 1e-2", figure, "under 2 GiB", bool(at) and memory < 2048)
 
 
-def run(goals, quick):
+def run(goals, quick, seeds=3):
     sys.path.insert(0, str(FOLDER))
+    global record
     import instances  # after the path is set
     import pure_strategies
+    import record
 
     ours, bars = build(), Bars(goals)
     with tempfile.TemporaryDirectory() as folder:
         for several in (instances.one_block, instances.games):
             rows = []
-            for seed in [0] if quick else [0, 1, 2]:
+            for seed in range(1 if quick else seeds):
                 for instance in several(seed):
-                    reports, _ = solve(instance, instances, folder, ours)
+                    methods = [] if seed == 0 else ["spfw"]
+                    reports = compare(instance, instances, folder, ours, 1 if quick else ROUNDS, methods)
                     rows += rows_of(instance, reports)
                     bars.add(instance, reports)
                     if "blotto" in instance.name:
                         bars.add_value(instance, reports, pure_strategies.blotto_value(instance))
+                    if several is instances.games:
+                        bars.add_bracket(instance, reports)
                     print(f"... {instance.name}", file=sys.stderr, flush=True)
             show(["", "method", "calls to 0.1", "to 0.01", "to 1e-4", "to 1e-6"], rows)
             print()
         bars.report()
         run_completion(goals, instances, folder, ours, quick)
+
+
+def run_variety(goals, quick, seeds=1):
+    """The corrective method on instances of many other shapes, beside the peers: calls alone are held against theirs."""
+    sys.path.insert(0, str(FOLDER))
+    global record
+    import instances
+    import record
+
+    ours, bars, rows = build(), Bars(goals), []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(1 if quick else seeds):
+            for instance in instances.others(seed):
+                reports = compare(instance, instances, folder, ours, 1, ["spfw"])
+                rows += rows_of(instance, reports)
+                bars.add(instance, reports)
+                print(f"... {instance.name}", file=sys.stderr, flush=True)
+    show(["", "method", "calls to 0.1", "to 0.01", "to 1e-4", "to 1e-6"], rows)
+    print()
+    bars.report()

@@ -9,6 +9,7 @@ import games
 import growth
 import iteration
 import kernels
+import oracle_variety
 import oracles
 import python
 import reading
@@ -23,6 +24,7 @@ PARTS = {
     "checkpoint": ("Checkpoints", checkpoint),
     "games": ("Matrix games", games),
     "oracles": ("Sets known only by their oracles", oracles),
+    "variety": ("Sets known only by their oracles: other instances", oracle_variety),
 }
 
 
@@ -30,14 +32,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="parts to run [default: all]")
     parser.add_argument("--quick", action="store_true", help="one round each: to see that it runs")
+    parser.add_argument("--seeds", type=int, help="instances of each kind, for oracles (3) and variety (1)")
     options = parser.parse_args()
-    common.build()
+    if set(options.parts or PARTS) - {"oracles", "variety"}:  # these build what they need
+        common.build()
     goals = common.Goals()
     for name in options.parts or PARTS:
         title, part = PARTS[name]
         print(f"\n## {title}\n", flush=True)
         busy = common.Busy()
-        part.run(goals, options.quick)
+        takes_seeds = options.seeds is not None and part in (oracles, oracle_variety)
+        part.run(goals, options.quick, **({"seeds": options.seeds} if takes_seeds else {}))
         others = busy.others()
         if others is not None:
             loud = "!! NOT QUIET, do not trust these figures: " if others > 0.2 else ""

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -103,7 +104,8 @@ def solve(
 
     Where no ``method`` is named it is ``"certified"`` if X is a set of the package, and ``"corrective"`` if X is known by
     its ``lmo`` alone: by structure, not by a measurement. ``solution.method`` says which. An ``lmo`` returns a point of
-    its set, or ``(indices, values)`` of the entries that are not zero (of the flat point).
+    its set as an array, as a sparse array or matrix of SciPy, or as ``(indices, values)`` of the entries that are not zero (of
+    the flat point). What the method keeps of it is sparse wherever that takes less memory.
 
     It ends when the certified gap is at most ``tol``, or ``relative_tol`` times the gap at the start (1e-6 where
     neither is given). ``callback`` is called with a dict of ``iteration``, ``seconds``, ``gap``, ``lower`` and
@@ -237,7 +239,11 @@ def _side(
 
 
 def _point(name: str, answer: Any, shape: tuple[int, ...]) -> Floats:
-    """A point, flat, that may have come as indices and values of the entries that are not zero."""
+    """A point, flat, that may have come sparse: from SciPy, or as indices and values of the entries that are not zero."""
+    if sp.issparse(answer):
+        if answer.shape not in (shape, (1, *shape), (*shape, 1)):
+            raise ValueError(f"{name} returned shape {answer.shape}, expected {shape}")
+        return flat(name, answer.toarray().reshape(shape), shape)
     if not isinstance(answer, tuple):
         return flat(name, answer, shape)
     indices, values = (np.asarray(part) for part in answer)

@@ -40,6 +40,10 @@ def onto_simplex(p, total=1.0):
     return np.maximum(p - levels[falling > levels][-1], 0)
 
 
+def onto_l2_ball(p, radius=1.0):
+    return p * min(1.0, radius / np.linalg.norm(p))
+
+
 def onto_l1_ball(p, radius):
     if np.abs(p).sum() <= radius:
         return p
@@ -102,9 +106,13 @@ def test_methods_agree(method):
     best = couloir.solve(game, X, Y, tol=1e-9)
     with_method = couloir.solve(game, X, Y, method=method, tol=1e-2, max_iter=200_000)
     assert with_method.solved
+    for solution in (best, with_method):
+        true_gap = gap_by_hand(game, onto_l2_ball, onto_simplex, solution.x, solution.y)
+        assert -1e-14 <= true_gap <= solution.certificate["gap"]
+        assert solution.certificate["confidence"] == "estimated"
     # f is strongly convex and concave with constant 1, so the gap bounds the distance
     distance = np.linalg.norm(with_method.x - best.x)
-    assert distance <= np.sqrt(2 * with_method.certificate["gap"]) + np.sqrt(2 * 1e-9)
+    assert distance <= np.sqrt(2 * with_method.certificate["gap"]) + np.sqrt(2 * best.certificate["gap"])
 
 
 class Assignments:

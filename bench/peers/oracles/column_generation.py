@@ -40,8 +40,8 @@ def clean(v):
     return v / v.sum()
 
 
-def solve(problem, start, most_calls=2000, seconds=np.inf, gaps=None):
-    progress = Progress(*([gaps] if gaps else []))
+def solve(problem, start, most_calls=2000, seconds=np.inf, **options):
+    progress = Progress(**options)
     images = (problem.matrix @ start)[:, None]
     while progress.calls < most_calls and progress.elapsed < seconds:
         if problem.squared:
@@ -70,9 +70,9 @@ def restricted_game(payoff):
     return clean(w.value), clean(below.dual_value)
 
 
-def double_oracle(matrix, x_set, y_set, start, other_start, most_calls=2000, seconds=np.inf, gaps=None):
+def double_oracle(matrix, x_set, y_set, start, other_start, most_calls=2000, seconds=np.inf, **options):
     """Both blocks by oracle; a call here is one in each block."""
-    progress = Progress(*([gaps] if gaps else []))
+    progress = Progress(**options)
     xs, ys = start[None, :], other_start[None, :]
     while progress.calls < most_calls and progress.elapsed < seconds:
         w, v = restricted_game(xs @ matrix @ ys.T)

@@ -125,11 +125,14 @@ def rows_instance(name, words, loss, mu, matrix, target):
     return with_start(Instance(name, settings, {"matrix": matrix.ravel(), "target": target}))
 
 
-def robust_costs(words, mu, seed, scenarios=20):
-    """The worst mixture of `scenarios` uniform cost vectors."""
+def robust_costs(words, mu, seed, scenarios=20, largest=None):
+    """The worst mixture of `scenarios` uniform cost vectors: numbers below 1, or integers from 0 to `largest`."""
     rng = np.random.default_rng(seed)
     dim = sets.make(words).dim
-    matrix = rng.uniform(size=(scenarios, dim))
+    if largest is None:
+        matrix = rng.uniform(size=(scenarios, dim))
+    else:
+        matrix = rng.integers(0, largest + 1, size=(scenarios, dim)).astype(float)
     name = f"robust {words.split()[0]} mu={mu:g} seed={seed}"
     return rows_instance(name, words, "linear", mu, matrix, np.zeros(scenarios))
 
@@ -202,6 +205,22 @@ def completion(side, seed, entries=None, rank=5, noise=0.1):
     return Instance(f"completion {side} seed={seed}", settings, {"row": row, "column": column, "target": target})
 
 
+def rectangular_game(words, other, seed):
+    """x' B y with normal numbers in B, two different sets."""
+    rng = np.random.default_rng(seed)
+    x_set, y_set = sets.make(words), sets.make(other)
+    matrix = rng.normal(size=(x_set.dim, y_set.dim))
+    start = x_set.vertex(matrix.mean(axis=1))
+    settings = {"kind": "game", "set": words, "other": other, "shape": f"{x_set.dim} {y_set.dim}"}
+    arrays = {"matrix": matrix.ravel(), "start": start, "other_start": y_set.vertex(-matrix.T @ start)}
+    return Instance(f"game {words} against {other} seed={seed}", settings, arrays)
+
+
+def named(name, instance):
+    instance.name = name
+    return instance
+
+
 PENALTIES = (10.0, 1.0, 0.1, 0.01)
 
 
@@ -219,10 +238,36 @@ def games(seed):
     yield blotto_game(10, 5, seed)
 
 
+def others(seed):
+    """Instances of other sizes, among them degenerate ones: those of the bench are not to be all that works."""
+    for words in ("assignments 15", "paths 12"):
+        for scenarios in (5, 100):
+            for mu in (100.0, 0.001):
+                name = f"robust {words}, {scenarios} scenarios, mu={mu:g} seed={seed}"
+                yield named(name, robust_costs(words, mu, seed, scenarios))
+    for mu in (1.0, 0.05):
+        yield named(f"robust assignments 60, mu={mu:g} seed={seed}", robust_costs("assignments 60", mu, seed))
+        yield named(f"robust paths 40, mu={mu:g} seed={seed}", robust_costs("paths 40", mu, seed))
+    for largest in (1, 9):
+        for mu in (1.0, 0.01):
+            name = f"robust assignments 20, integers to {largest}, mu={mu:g} seed={seed}"
+            yield named(name, robust_costs("assignments 20", mu, seed, largest=largest))
+    for words in ("assignments 20", "paths 15", "subsets 500 5", "subsets 500 100", "l1 500 4.0"):
+        for rows in (100, 1000):
+            yield named(f"squares {words}, {rows} rows seed={seed}", worst_case_squares(words, seed, rows))
+    yield named(f"squares assignments 12, hard weights seed={seed}", worst_case_squares("assignments 12", seed, lambda_n=0.01))
+    for n in (6, 15):
+        yield named(f"game paths {n} seed={seed}", path_game(n, seed))
+    for soldiers, fields in ((5, 3), (15, 4), (20, 6)):
+        yield named(f"game blotto {soldiers} {fields} seed={seed}", blotto_game(soldiers, fields, seed))
+    for words, other in (("paths 8", "subsets 60 7"), ("assignments 8", "subsets 40 5"), ("blotto 8 3", "paths 6")):
+        yield rectangular_game(words, other, seed)
+
+
 def main():
-    """Writes `one_block` and `games` of a seed to files of a folder: instances.py FOLDER SEED."""
+    """Writes `one_block`, `games` and `others` of a seed to files of a folder: instances.py FOLDER SEED."""
     folder, seed = sys.argv[1], int(sys.argv[2])
-    for instance in [*one_block(seed), *games(seed)]:
+    for instance in [*one_block(seed), *games(seed), *others(seed)]:
         write(instance, f"{folder}/{instance.name.replace(' ', '_')}.instance")
 
 

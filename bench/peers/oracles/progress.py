@@ -6,13 +6,14 @@ GAPS = (1e-1, 1e-2, 1e-4, 1e-6)
 
 
 class Progress:
-    def __init__(self, gaps=GAPS):
-        self.gaps, self.start, self.calls, self.gradients, self.evaluations = gaps, time.perf_counter(), 0, 0, 0
+    def __init__(self, gaps=GAPS, clock=time.perf_counter):
+        self.gaps, self.clock, self.start = gaps, clock, clock()
+        self.calls, self.gradients, self.evaluations = 0, 0, 0
         self.upper, self.lower, self.reached = float("inf"), -float("inf"), {}
 
     @property
     def elapsed(self):
-        return time.perf_counter() - self.start
+        return self.clock() - self.start
 
     @property
     def gap(self):

@@ -47,6 +47,8 @@ pub enum Form {
     BareClosures,
     /// As a user's closures with a best response, as exact as a formula in `f64` is.
     Response,
+    /// As a `MatrixGame`: the coupling and nothing else.
+    Game,
 }
 
 impl Form {
@@ -59,7 +61,14 @@ impl Form {
             Form::Closures => "closures",
             Form::BareClosures => "closures without constants",
             Form::Response => "closures with a best response",
+            Form::Game => "MatrixGame",
         }
+    }
+
+    /// Whether the library's problem promises bounds of its rounding.
+    #[must_use]
+    pub fn promises(self) -> bool {
+        matches!(self, Form::Library | Form::Sum | Form::Game)
     }
 }
 
@@ -74,6 +83,8 @@ pub struct Problem {
     pub x: Set,
     /// The set of `y`.
     pub y: Set,
+    /// Which of the two sets the library is given by their linear minimisation alone.
+    pub by_oracle: [bool; 2],
     /// The function.
     pub f: Quadratic,
 }
@@ -241,5 +252,54 @@ pub fn draw_problem(draw: &mut Draw) -> Problem {
         Place::Degenerate => unit * draw.unit() * draw.one_of(&[0.0, 1.0, 1e4, 1e8]),
         _ => unit * draw.unit() * draw.one_of(&[0.0, 1.0]),
     };
-    Problem { place, form, x, y, f: Quadratic { hx, hy, b, cx, cy, x0, y0, value } }
+    let f = Quadratic { hx, hy, b, cx, cy, x0, y0, value };
+    Problem { place, form, by_oracle: draw_by_oracle(draw, &x, &y), x, y, f }
+}
+
+/// The share of sets that are known by their oracle.
+const BY_ORACLE: f64 = 0.1;
+
+fn draw_by_oracle(draw: &mut Draw, x: &Set, y: &Set) -> [bool; 2] {
+    [x, y].map(|set| {
+        let is_point = (0..set.dim()).all(|i| set.width(i) == 0.0) || set.dim() == 1;
+        draw.chance(BY_ORACLE) && !is_point
+    })
+}
+
+/// A game by its matrix: on simplices, mostly.
+#[must_use]
+pub fn draw_game(draw: &mut Draw) -> Problem {
+    let place = draw.one_of(&[Place::Near, Place::Scaled, Place::Degenerate]);
+    let size = if place == Place::Scaled { draw.scale(6.0) } else { 1.0 };
+    let set = |draw: &mut Draw| {
+        let dim = 1 + draw.below(8);
+        match draw.chance(0.7) {
+            true => Set::Simplex { dim, total: 1.0 },
+            false => {
+                let width = draw.scale(if place == Place::Scaled { 6.0 } else { 0.3 });
+                draw_set(draw, Place::Near, Block { width, offset: 0.0 })
+            }
+        }
+    };
+    let (x, y) = (set(draw), set(draw));
+    let (n, m) = (x.dim(), y.dim());
+    let spread = draw.one_of(&[0.0, 0.3, 3.0]);
+    let nothing = if place == Place::Degenerate { 0.4 } else { 0.0 };
+    let b = (0..n * m).map(|_| match draw.chance(nothing) {
+        true => 0.0,
+        false => size * draw.unit() * draw.scale(spread),
+    });
+    let b = b.collect();
+    let (of_x, of_y) = (vec![0.0; n], vec![0.0; m]);
+    let f = Quadratic {
+        hx: of_x.clone(),
+        hy: of_y.clone(),
+        b,
+        cx: of_x.clone(),
+        cy: of_y.clone(),
+        x0: of_x,
+        y0: of_y,
+        value: 0.0,
+    };
+    Problem { place, form: Form::Game, by_oracle: draw_by_oracle(draw, &x, &y), x, y, f }
 }

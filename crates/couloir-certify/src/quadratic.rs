@@ -2,7 +2,7 @@
 
 use crate::exact::{Exact, exact};
 use crate::sets::Set;
-use couloir::problem::{BlockConstants, ClosureProblem, QuadraticBilinear, Saddle};
+use couloir::problem::{BlockConstants, ClosureProblem, MatrixGame, QuadraticBilinear, Saddle};
 
 /// ```text
 /// f(x, y) = value + 1/2 |x - x0|^2_Hx + <cx, x - x0> + <y - y0, B (x - x0)> - 1/2 |y - y0|^2_Hy - <cy, y - y0>
@@ -115,6 +115,16 @@ impl Quadratic {
         let saddle = Saddle { x: self.x0.clone(), y: self.y0.clone(), value: self.value };
         let Quadratic { hx, hy, b, cx, cy, .. } = self.clone();
         QuadraticBilinear::new(hx, hy, b, cx, cy, saddle)
+    }
+
+    /// The coupling alone, as the library's own game.
+    ///
+    /// # Errors
+    /// No coordinates.
+    pub fn game(&self) -> couloir::Result<MatrixGame> {
+        let (n, m) = (self.dim_x(), self.dim_y());
+        let payoffs = (0..n).flat_map(|i| (0..m).map(move |j| self.b[j * n + i])).collect();
+        MatrixGame::from_rows(n, m, payoffs)
     }
 
     /// The same function as a user would write it: three closures with plain loops.

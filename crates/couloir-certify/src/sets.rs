@@ -5,7 +5,7 @@ use crate::exact::{
 };
 use crate::quadratic::Separable;
 use crate::spectral::{compose, nuclear_norm, svd};
-use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, NuclearBall, Simplex};
+use couloir::domain::{BoxSet, Domain, L1Ball, L2Ball, LoSet, NuclearBall, Simplex};
 
 /// A set, in numbers of the tests' own.
 #[derive(Clone, Debug)]
@@ -96,6 +96,22 @@ impl Set {
             Set::L2 { dim, radius } => Box::new(L2Ball::new(*dim, *radius)?),
             Set::Nuclear { rows, columns, radius } => {
                 Box::new(NuclearBall::new(*rows, *columns, *radius)?)
+            }
+        })
+    }
+
+    /// The same set, of which the library is given the linear minimisation and nothing else.
+    ///
+    /// # Errors
+    /// Numbers that make no set, a single point.
+    pub fn by_oracle(&self) -> couloir::Result<LoSet<'static>> {
+        let set = self.domain()?;
+        let mut start = vec![0.0; self.dim()];
+        set.center(&mut start);
+        let diameter = set.diameter();
+        LoSet::new(self.dim(), diameter, start, move |g, p| {
+            if set.oracle().lmo(g, p).is_err() {
+                p.fill(f64::NAN);
             }
         })
     }

@@ -1,8 +1,8 @@
 //! Whatever is solved: a quadratic problem or a robust classifier, behind one interface.
 
-use crate::draw::{Draw, Form, Problem, draw_problem};
+use crate::draw::{Draw, Form, Problem, draw_game, draw_problem};
 use crate::exact::Exact;
-use crate::judge::Truth;
+use crate::judge::{Truth, ULPS};
 use crate::robust::Robust;
 use crate::sets::Set;
 use couloir::Solution;
@@ -20,6 +20,8 @@ pub enum Subject {
 
 /// The share of robust classifiers.
 const ROBUST: f64 = 0.05;
+/// The share of games by their matrix among the others.
+const GAMES: f64 = 0.08;
 
 impl Subject {
     /// A random one.
@@ -27,6 +29,8 @@ impl Subject {
     pub fn draw(draw: &mut Draw) -> Self {
         if draw.chance(ROBUST) {
             Subject::Robust(Robust::draw(draw))
+        } else if draw.chance(GAMES) {
+            Subject::Quadratic(draw_game(draw))
         } else {
             Subject::Quadratic(draw_problem(draw))
         }
@@ -36,7 +40,8 @@ impl Subject {
     #[must_use]
     pub fn names(&self) -> [String; 3] {
         let (x, y) = self.sets();
-        let sets = format!("{}, {}", x.kind(), y.kind());
+        let [of_x, of_y] = self.by_oracle().map(|is| if is { " by its oracle" } else { "" });
+        let sets = format!("{}{of_x}, {}{of_y}", x.kind(), y.kind());
         match self {
             Subject::Quadratic(problem) => {
                 [problem.place.name().to_owned(), sets, problem.form.name().to_owned()]
@@ -44,6 +49,35 @@ impl Subject {
             Subject::Robust(_) => {
                 ["robust classifier".to_owned(), sets, "RobustMulticlass".to_owned()]
             }
+        }
+    }
+
+    /// Which of the two sets are known by their oracle alone.
+    #[must_use]
+    pub fn by_oracle(&self) -> [bool; 2] {
+        match self {
+            Subject::Quadratic(problem) => problem.by_oracle,
+            Subject::Robust(_) => [false; 2],
+        }
+    }
+
+    /// What plain sums of the numbers of the problem may round by, where the problem promises nothing itself: the library
+    /// can only estimate it. None where it promises.
+    #[must_use]
+    pub fn unpromised(&self, x: &[f64], y: &[f64]) -> Option<f64> {
+        // at members that are as near as rounding leaves them the terms that vanish here do not
+        let moved = |set: &Set, p: &[f64], centre: &[f64]| -> Vec<f64> {
+            let away = |i: usize| ULPS * f64::EPSILON * set.width(i).copysign(p[i] - centre[i]);
+            (0..p.len()).map(|i| p[i] + away(i)).collect()
+        };
+        match self {
+            Subject::Quadratic(problem) if !problem.form.promises() => {
+                let terms = (16 + x.len() + y.len()) as f64;
+                let x = moved(&problem.x, x, &problem.f.x0);
+                let y = moved(&problem.y, y, &problem.f.y0);
+                Some(terms * f64::EPSILON * self.size(&x, &y))
+            }
+            _ => None,
         }
     }
 
@@ -66,7 +100,11 @@ impl Subject {
     ) -> couloir::Result<T> {
         match self {
             Subject::Quadratic(problem) => {
-                let (x, y) = (problem.x.domain()?, problem.y.domain()?);
+                let domain = |set: &Set, by_oracle: bool| -> couloir::Result<Box<dyn Domain>> {
+                    Ok(if by_oracle { Box::new(set.by_oracle()?) } else { set.domain()? })
+                };
+                let [of_x, of_y] = problem.by_oracle;
+                let (x, y) = (domain(&problem.x, of_x)?, domain(&problem.y, of_y)?);
                 work(&*as_given(problem)?, &*x, &*y)
             }
             Subject::Robust(robust) => {
@@ -119,6 +157,7 @@ fn as_given(problem: &Problem) -> couloir::Result<Box<dyn SaddleProblem + '_>> {
     let f = &problem.f;
     Ok(match problem.form {
         Form::Library => Box::new(f.library()?),
+        Form::Game => Box::new(f.game()?),
         Form::Sum => {
             Box::new(QuadraticSum::new(f.library()?, Population::Finite(24), 0.5, 0.1, 3)?)
         }

@@ -17,6 +17,8 @@ pub struct Line {
     pub accused: u64,
     /// Certificates of which a number is on the wrong side of the truth.
     pub wrong: u64,
+    /// Estimates, of problems that promise nothing about their rounding, on the wrong side of the truth by less than that rounding.
+    pub low_estimates: u64,
     /// Those whose gap is below the true one.
     pub gap_below: u64,
     /// The largest amount by which one is.
@@ -50,8 +52,9 @@ impl Line {
     fn add(&mut self, verdict: &Verdict) {
         self.problems += 1;
         let short = verdict.short.worst();
-        self.wrong += u64::from(short > 0.0);
-        self.gap_below += u64::from(verdict.short.gap > 0.0);
+        self.wrong += u64::from(verdict.is_wrong());
+        self.low_estimates += u64::from(verdict.is_low_estimate());
+        self.gap_below += u64::from(verdict.is_wrong() && verdict.short.gap > 0.0);
         self.worst = self.worst.max(short);
         self.worst_roundings = self.worst_roundings.max(verdict.roundings());
         self.outside += u64::from(verdict.is_outside());
@@ -156,20 +159,21 @@ impl Table {
         for (title, group) in GROUPS.iter().zip(&self.groups).chain([(&"", &all)]) {
             let _ = writeln!(
                 text,
-                "\n| {title} | certificates | wrong | gap below the true one | worst by | in roundings | outside \
+                "\n| {title} | certificates | wrong | gap below the true one | low estimates | worst by | in roundings | outside \
                  | farthest (ulps) | certified/true gap: median | worst | floor/size: median | worst | errors |\n\
-                 |---|---|---|---|---|---|---|---|---|---|---|---|---|"
+                 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
             );
             for (name, line) in group {
                 let (ratio, worst_ratio) = middle_and_largest(&line.ratios);
                 let (floor, worst_floor) = middle_and_largest(&line.floors);
                 let _ = writeln!(
                     text,
-                    "| {name} | {} | {} | {} | {:.1e} | {:.1e} | {} | {:.3} | {ratio:.2} | {worst_ratio:.1e} | {floor:.1e} \
+                    "| {name} | {} | {} | {} | {} | {:.1e} | {:.1e} | {} | {:.3} | {ratio:.2} | {worst_ratio:.1e} | {floor:.1e} \
                      | {worst_floor:.1e} | {} |",
                     line.problems,
                     line.wrong,
                     line.gap_below,
+                    line.low_estimates,
                     line.worst,
                     line.worst_roundings,
                     line.outside,

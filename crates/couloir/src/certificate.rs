@@ -146,22 +146,21 @@ fn known(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound }
 }
 
-/// Rounding in an image that was carried along with its point, in units of the length: as an average of many points has it.
-const CARRIED: f64 = 1024.0 * f64::EPSILON;
-
-/// The certificate of a pair from the two parts of its FW-gap, with the roundings of the value and of an image that may have
-/// been carried along: `slope` is the length of the gradient in the image, 0 where images are the points themselves.
+/// The certificate of a pair from the two parts of its FW-gap, charged with the roundings of the value, of an image that may have
+/// been carried along (`slope` is the length of the gradient in the image, 0 where images are the points themselves), and with the
+/// way from the points to members of their sets.
 pub(crate) fn certificate_of(
     oracles: &Oracles<'_>,
-    (at, value, slope): (&PointX, f64, f64),
+    (value, slope): (f64, f64),
     rounding: &Rounding,
     [gap_x, gap_y]: [f64; 2],
 ) -> Certificate {
-    let length = if slope > 0.0 { oracles.images().norm(&at.image) } else { 0.0 };
-    let carried = known(CARRIED * slope * length);
+    let carried = if slope > 0.0 { known(oracles.carried() * slope) } else { 0.0 };
     let of_value = rounding.value + carried;
-    let confidence = oracles.confidence();
-    Certificate::charged(value, of_value, gap_x + 2.0 * carried, gap_y, confidence)
+    let [of_x, of_y] = oracles.charge_of_slack(rounding);
+    // x moves max_y f(x, y), which bounds what y may gain
+    let (gap_x, gap_y) = (gap_x + 2.0 * carried + known(of_y), gap_y + known(of_x));
+    Certificate::charged(value, of_value, gap_x, gap_y, oracles.confidence())
 }
 
 /// Buffers for [`fw_gap`].
@@ -215,7 +214,7 @@ pub(crate) fn fw_gap(
     let [dx, dy] = oracles.diameters;
     let gap_x = gap_part(gx, in_x, &x_min, rounding.grad_x, dx);
     let gap_y = gap_part(gy, in_y, &y_min, rounding.grad_y, dy);
-    Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
+    Ok(certificate_of(oracles, (value, slope), &rounding, [gap_x.gap, gap_y.gap]))
 }
 
 /// The affine parts of a bilinear function that its value takes: `f(0, 0)` and `b = grad_y f(0, .)`.
@@ -247,10 +246,13 @@ pub(crate) fn bilinear_gap(
     let of_value = known.value + sums + known.grad_x * norm(&at.x);
     let rounding = Rounding { value: of_value, ..known };
     let [dx, dy] = oracles.diameters;
-    let gap_x = gap_part(grad_x, dot_difference(grad_x, &at.x, px), &x_min, rounding.grad_x, dx);
-    let gap_y = gap_part(descent, dot_difference(descent, y, py), &y_min, rounding.grad_y, dy);
+    let (in_x, in_y) = (dot_difference(grad_x, &at.x, px), dot_difference(descent, y, py));
+    check_minimum(oracles, Block::X, grad_x, &at.x, (x_min.value + in_x.0, x_min.lower))?;
+    check_minimum(oracles, Block::Y, descent, y, (y_min.value + in_y.0, y_min.lower))?;
+    let gap_x = gap_part(grad_x, in_x, &x_min, rounding.grad_x, dx);
+    let gap_y = gap_part(descent, in_y, &y_min, rounding.grad_y, dy);
     let slope = oracles.slope_in_image();
-    Ok(certificate_of(oracles, (at, value, slope), &rounding, [gap_x.gap, gap_y.gap]))
+    Ok(certificate_of(oracles, (value, slope), &rounding, [gap_x.gap, gap_y.gap]))
 }
 
 /// Buffers for [`bilinear_gap`].

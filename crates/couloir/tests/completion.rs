@@ -152,7 +152,9 @@ fn thin_factors_agree_with_whole_matrices_and_with_projections() {
             let x = thin.form_x().expect("a small matrix");
             let value = ratings.robust_loss(&x, level);
             let upper = thin.outcome.certificate.upper;
-            assert!((value - upper).abs() <= 1e-10 * (1.0 + upper.abs()), "{value} is not {upper}");
+            // and charged with rounding, which is estimated here: gradients are taken to be as long as X is wide
+            let above = upper - value;
+            assert!(above >= 0.0 && above <= 1e-8, "{upper} is no bound of {value}");
             assert!(problem.x_set().expect("a ball").violation(&x) <= 1e-10 * tau);
         }
     }

@@ -2,7 +2,7 @@
 
 use couloir::domain::{Atom, Domain, LoSet, Simplex};
 use couloir::oracles::Counter;
-use couloir::problem::ClosureProblem;
+use couloir::problem::{BlockConstants, ClosureProblem};
 use couloir::run::{Checkpoints, Status, WallClock};
 use couloir::solver::{AtomBlocks, CorrectiveSettings};
 use couloir::{Error, Method, Solution, Solve};
@@ -51,34 +51,10 @@ fn hull(vertices: Vec<Vec<f64>>, calls: Arc<AtomicU64>) -> LoSet<'static> {
 
 /// `sum_i y_i <c_i, V w> - mu/2 |y - 1/m|^2` over combinations `w` of vertices, or over `x = V w` where `V` is None.
 fn robust(mu: f64, vertices: Option<Vec<Vec<f64>>>) -> ClosureProblem<'static> {
-    let even = 1.0 / SCENARIOS as f64;
-    let cost = |i: usize| (0..DIM).map(move |j| number(i, j)).collect::<Vec<f64>>();
-    let costs: Vec<Vec<f64>> = match &vertices {
-        None => (0..SCENARIOS).map(cost).collect(),
-        Some(all) => {
-            (0..SCENARIOS).map(|i| all.iter().map(|v| dot(&cost(i), v)).collect()).collect()
-        }
-    };
-    let dim = costs[0].len();
-    let (c1, c2, c3, c4) = (costs.clone(), costs.clone(), costs.clone(), costs);
-    ClosureProblem::new(
-        dim,
-        SCENARIOS,
-        move |x, y| {
-            let of = |(i, y): (usize, &f64)| y * dot(&c1[i], x) - 0.5 * mu * (y - even).powi(2);
-            y.iter().enumerate().map(of).sum()
-        },
-        move |_, y, g| {
-            g.fill(0.0);
-            c2.iter().zip(y).for_each(|(c, y)| g.iter_mut().zip(c).for_each(|(g, c)| *g += y * c));
-        },
-        move |x, y, g| {
-            (0..SCENARIOS).for_each(|i| g[i] = dot(&c3[i], x) - mu * (y[i] - even));
-        },
-    )
-    .expect("a problem")
-    .with_best_response(move |x, y| {
-        (0..SCENARIOS).for_each(|i| y[i] = even + dot(&c4[i], x) / mu);
+    let costs = costs(vertices.as_ref());
+    with_costs(mu, &costs, Alarm::default()).with_best_response(move |x, y| {
+        let even = 1.0 / SCENARIOS as f64;
+        (0..SCENARIOS).for_each(|i| y[i] = even + dot(&costs[i], x) / mu);
         let mut falling = y.to_vec();
         falling.sort_by(|a, b| b.total_cmp(a));
         let (mut sum, mut theta) = (0.0, f64::NEG_INFINITY);
@@ -88,6 +64,56 @@ fn robust(mu: f64, vertices: Option<Vec<Vec<f64>>>) -> ClosureProblem<'static> {
         }
         y.iter_mut().for_each(|y| *y = (*y - theta).max(0.0));
     })
+}
+
+/// A flag that the gradient in x raises when it has been asked so often.
+#[derive(Clone, Default)]
+struct Alarm {
+    after: u64,
+    seen: Arc<AtomicU64>,
+    flag: Arc<AtomicBool>,
+}
+
+/// The same function with no more known of it than its constants.
+fn plain(mu: f64, alarm: Alarm) -> ClosureProblem<'static> {
+    let mut constants = BlockConstants::default();
+    (constants.mu, constants.lyy) = (Some(mu), Some(mu));
+    with_costs(mu, &costs(None), alarm).with_constants(constants).expect("constants")
+}
+
+fn costs(vertices: Option<&Vec<Vec<f64>>>) -> Vec<Vec<f64>> {
+    let cost = |i: usize| (0..DIM).map(move |j| number(i, j)).collect::<Vec<f64>>();
+    match vertices {
+        None => (0..SCENARIOS).map(cost).collect(),
+        Some(all) => {
+            (0..SCENARIOS).map(|i| all.iter().map(|v| dot(&cost(i), v)).collect()).collect()
+        }
+    }
+}
+
+fn with_costs(mu: f64, costs: &[Vec<f64>], alarm: Alarm) -> ClosureProblem<'static> {
+    let even = 1.0 / SCENARIOS as f64;
+    let dim = costs[0].len();
+    let (c1, c2, c3) = (costs.to_vec(), costs.to_vec(), costs.to_vec());
+    ClosureProblem::new(
+        dim,
+        SCENARIOS,
+        move |x, y| {
+            let of = |(i, y): (usize, &f64)| y * dot(&c1[i], x) - 0.5 * mu * (y - even).powi(2);
+            y.iter().enumerate().map(of).sum()
+        },
+        move |_, y, g| {
+            if alarm.after > 0 && alarm.seen.fetch_add(1, Relaxed) + 1 == alarm.after {
+                alarm.flag.store(true, Relaxed);
+            }
+            g.fill(0.0);
+            c2.iter().zip(y).for_each(|(c, y)| g.iter_mut().zip(c).for_each(|(g, c)| *g += y * c));
+        },
+        move |x, y, g| {
+            (0..SCENARIOS).for_each(|i| g[i] = dot(&c3[i], x) - mu * (y[i] - even));
+        },
+    )
+    .expect("a problem")
 }
 
 fn scenarios() -> Simplex {
@@ -255,22 +281,9 @@ fn a_limit_of_oracle_calls_is_never_exceeded() {
 #[test]
 fn time_and_cancel_end_a_run_within_one_slow_oracle_call() {
     let call = Duration::from_millis(50);
-    let slow = move |flag: Option<Arc<AtomicBool>>| {
-        let all = permutations();
-        let seen = AtomicU64::new(0);
-        LoSet::by_atoms(DIM, 8.0, all[0].clone(), move |g| {
-            std::thread::sleep(call);
-            if seen.fetch_add(1, Relaxed) == 3 {
-                flag.iter().for_each(|flag| flag.store(true, Relaxed));
-            }
-            let best = all.iter().min_by(|a, b| dot(g, a).total_cmp(&dot(g, b)));
-            Atom::from_point(best.expect("one"))
-        })
-        .expect("a set")
-    };
     let y_set = scenarios();
     let problem = robust(0.01, None);
-    let set = slow(None);
+    let set = slow(call, None);
     let before = Instant::now();
     let solve = Solve::new(&problem, &set, &y_set).gap(1e-12).seconds(0.12, WallClock::start());
     let outcome = solve.run().expect("a run").outcome;
@@ -279,15 +292,102 @@ fn time_and_cancel_end_a_run_within_one_slow_oracle_call() {
     assert!(outcome.certificate.gap.is_finite());
 
     let flag = Arc::new(AtomicBool::new(false));
-    let set = slow(Some(flag.clone()));
+    let set = slow(call, Some(flag.clone()));
     let outcome =
         Solve::new(&problem, &set, &y_set).gap(1e-12).cancel(flag).run().expect("a run").outcome;
     assert_eq!(outcome.status, Status::Cancelled);
     assert_eq!(outcome.ledger.method.lo_x + outcome.ledger.certificate.lo_x, 4);
 }
 
-/// What a run on a set with this oracle, which is asked for its n-th point, comes to.
-fn with_oracle(lo: impl Fn(u64, &[f64], &mut [f64]) + Send + Sync) -> couloir::Result<Solution> {
+/// A set whose oracle takes this long, and raises the flag in its fourth call.
+fn slow(call: Duration, flag: Option<Arc<AtomicBool>>) -> LoSet<'static> {
+    let all = permutations();
+    let seen = AtomicU64::new(0);
+    LoSet::by_atoms(DIM, 8.0, all[0].clone(), move |g| {
+        std::thread::sleep(call);
+        if seen.fetch_add(1, Relaxed) == 3 {
+            flag.iter().for_each(|flag| flag.store(true, Relaxed));
+        }
+        let best = all.iter().min_by(|a, b| dot(g, a).total_cmp(&dot(g, b)));
+        Atom::from_point(best.expect("one"))
+    })
+    .expect("a set")
+}
+
+#[test]
+fn limits_hold_where_both_blocks_have_slow_oracles() {
+    let call = Duration::from_millis(30);
+    let problem = game(DIM, DIM);
+    let (x_set, y_set) = (slow(call, None), slow(call, None));
+    let before = Instant::now();
+    let solve = Solve::new(&problem, &x_set, &y_set).gap(1e-12);
+    let outcome = solve.clone().seconds(0.2, WallClock::start()).run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::TimeLimit);
+    assert!(before.elapsed().as_secs_f64() < 0.2 + 1.0, "{:?}", before.elapsed());
+    assert!(outcome.certificate.gap.is_finite());
+
+    for counter in [Counter::LoX, Counter::LoY] {
+        let outcome = solve.clone().limit(counter, 3).run().expect("a run").outcome;
+        assert_eq!(outcome.status, Status::OracleLimit(counter));
+        let (method, other) = (outcome.ledger.method, outcome.ledger.certificate);
+        let calls = match counter {
+            Counter::LoX => method.lo_x + other.lo_x,
+            _ => method.lo_y + other.lo_y,
+        };
+        assert!(calls <= 3 && outcome.certificate.gap.is_finite(), "{calls}");
+    }
+
+    let flag = Arc::new(AtomicBool::new(false));
+    let (x_set, y_set) = (slow(call, None), slow(call, Some(flag.clone())));
+    let solve = Solve::new(&problem, &x_set, &y_set).gap(1e-12).cancel(flag);
+    let outcome = solve.run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::Cancelled);
+    assert_eq!(outcome.ledger.method.lo_y + outcome.ledger.certificate.lo_y, 4);
+    assert!(outcome.certificate.gap.is_finite());
+}
+
+#[test]
+fn limits_hold_within_restricted_problems() {
+    // the flag is raised by a gradient, mostly in the middle of a restricted problem
+    for blocks in [AtomBlocks::X, AtomBlocks::Both] {
+        let afters = if blocks == AtomBlocks::X { 20..60 } else { 10..40 };
+        for after in afters {
+            let alarm = Alarm { after, ..Alarm::default() };
+            let problem = plain(1e-3, alarm.clone());
+            let (x_set, y_set) = (hull(permutations(), Arc::default()), scenarios());
+            let solve = Solve::new(&problem, &x_set, &y_set).method(settings().blocks(blocks));
+            let solve = solve.gap(1e-13).cancel(alarm.flag.clone());
+            let outcome = solve.run().expect("a run").outcome;
+            assert_eq!(outcome.status, Status::Cancelled, "{blocks:?} {after}");
+            let more = alarm.seen.load(Relaxed) - after;
+            assert!(more <= 3 && outcome.certificate.gap.is_finite(), "{blocks:?} {after}: {more}");
+        }
+    }
+}
+
+#[test]
+fn functions_that_say_nothing_but_their_constants_are_solved_for_small_penalties_too() {
+    let y_set = scenarios();
+    for mu in [0.1, 0.01, 0.001] {
+        let problem = robust(mu, None);
+        let run = |problem: &ClosureProblem<'_>| {
+            let set = hull(permutations(), Arc::default());
+            Solve::new(problem, &set, &y_set).gap(1e-6).run().expect("a run").outcome
+        };
+        let known = run(&problem);
+        let outcome = run(&plain(mu, Alarm::default()));
+        assert!(outcome.status.is_solved(), "{mu}: {}", outcome.status);
+        assert!(outcome.certificate.lower <= known.certificate.upper);
+        assert!(known.certificate.lower <= outcome.certificate.upper);
+        let calls = |outcome: &couloir::run::Outcome| {
+            outcome.ledger.method.lo_x + outcome.ledger.certificate.lo_x
+        };
+        assert!(2 * calls(&outcome) <= 3 * calls(&known) + 10, "{mu}: {}", calls(&outcome));
+    }
+}
+
+/// A set with this oracle, which is asked for its n-th point, and which knows its members.
+fn set_with(lo: impl Fn(u64, &[f64], &mut [f64]) + Send + Sync + 'static) -> LoSet<'static> {
     let calls = AtomicU64::new(0);
     let start = permutations()[0].clone();
     let sums = |x: &[f64]| {
@@ -296,11 +396,25 @@ fn with_oracle(lo: impl Fn(u64, &[f64], &mut [f64]) + Send + Sync) -> couloir::R
         let below = x.iter().fold(0.0f64, |m, x| m.max(-x));
         (0..SIDE).map(|i| (row(i) - 1.0).abs().max((column(i) - 1.0).abs())).fold(below, f64::max)
     };
-    let set = LoSet::new(DIM, 8.0, start, |g, x| lo(calls.fetch_add(1, Relaxed), g, x));
+    let set = LoSet::new(DIM, 8.0, start, move |g, x| lo(calls.fetch_add(1, Relaxed), g, x));
     let set = set.expect("a set").with_violation(sums);
     assert!(set.contains(&permutations()[3], 1e-12));
+    set
+}
+
+/// What runs come to where the oracle of x alone, of x in a game, and of y in a game is this one.
+fn with_oracle(
+    lo: impl Fn(u64, &[f64], &mut [f64]) + Clone + Send + Sync + 'static,
+) -> Vec<couloir::Result<Solution>> {
     let (problem, y_set) = (robust(0.1, None), scenarios());
-    Solve::new(&problem, &set, &y_set).gap(1e-10).iterations(100).run()
+    let alone = set_with(lo.clone());
+    let alone = Solve::new(&problem, &alone, &y_set).gap(1e-10).iterations(100).run();
+    let problem = game(DIM, DIM);
+    let (bad, good) = (set_with(lo.clone()), set_with(|_, g, x| honest(g, x)));
+    let in_x = Solve::new(&problem, &bad, &good).gap(1e-10).iterations(100).run();
+    let bad = set_with(lo);
+    let in_y = Solve::new(&problem, &good, &bad).gap(1e-10).iterations(100).run();
+    vec![alone, in_x, in_y]
 }
 
 fn honest(g: &[f64], x: &mut [f64]) {
@@ -310,8 +424,10 @@ fn honest(g: &[f64], x: &mut [f64]) {
 
 #[test]
 fn an_honest_oracle_passes_the_checks() {
-    let solution = with_oracle(|_, g, x| honest(g, x)).expect("a run");
-    assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
+    for solution in with_oracle(|_, g, x| honest(g, x)) {
+        let status = solution.expect("a run").outcome.status;
+        assert!(status.is_solved(), "{status}");
+    }
 }
 
 /// Whether a run ended with an error, at once or after a certificate.
@@ -325,46 +441,52 @@ fn complaint(run: couloir::Result<Solution>) -> Option<Error> {
 #[test]
 fn an_oracle_that_leaves_its_set_is_named() {
     for bad in [0, 2] {
-        let run = with_oracle(|call, g, x| {
+        let runs = with_oracle(move |call, g, x| {
             honest(g, x);
             if call == bad {
                 x[0] += 0.5;
             }
         });
-        let error = complaint(run).expect("an error").to_string();
-        assert!(error.contains("lies outside"), "{error}");
+        for run in runs {
+            let error = complaint(run).expect("an error").to_string();
+            assert!(error.contains("lies outside"), "{error}");
+        }
     }
 }
 
 #[test]
 fn an_oracle_that_returns_nan_is_named() {
     for bad in [0, 2] {
-        let run = with_oracle(|call, g, x| {
+        let runs = with_oracle(move |call, g, x| {
             honest(g, x);
             if call == bad {
                 x[5] = f64::NAN;
             }
         });
-        let error = complaint(run).expect("an error");
-        assert!(matches!(error, Error::NotFinite { index: 5, .. }), "{error}");
+        for run in runs {
+            let error = complaint(run).expect("an error");
+            assert!(matches!(error, Error::NotFinite { index: 5, .. }), "{error}");
+        }
     }
 }
 
 #[test]
 fn an_oracle_whose_answer_is_worse_than_an_earlier_one_is_named() {
     // after three answers only the start point, which no check against the start point can tell from an honest answer
-    let solution = with_oracle(|call, g, x| match call {
+    let runs = with_oracle(|call, g, x| match call {
         0..3 => honest(g, x),
         _ => x.copy_from_slice(&permutations()[0]),
     });
-    let outcome = solution.expect("a run").outcome;
-    assert_eq!(outcome.status, Status::Contradiction);
-    assert!(outcome.certificate.gap.is_infinite(), "{}", outcome.certificate.gap);
-    let error = outcome.trouble.expect("an error");
-    let Error::Contradiction { place, claimed, seen, allowance, .. } = error else {
-        panic!("{error}");
-    };
-    assert!(place.contains("earlier answer") && seen < claimed - allowance, "{error}");
+    for solution in runs {
+        let outcome = solution.expect("a run").outcome;
+        assert_eq!(outcome.status, Status::Contradiction);
+        assert!(outcome.certificate.gap.is_infinite(), "{}", outcome.certificate.gap);
+        let error = outcome.trouble.expect("an error");
+        let Error::Contradiction { place, claimed, seen, allowance, .. } = error else {
+            panic!("{error}");
+        };
+        assert!(place.contains("earlier answer") && seen < claimed - allowance, "{error}");
+    }
 }
 
 #[test]
@@ -375,6 +497,9 @@ fn atoms_of_another_dimension_are_named() {
         let set = LoSet::by_atoms(DIM, 8.0, start, move |_| atom.clone()).expect("a set");
         let (problem, y_set) = (robust(0.1, None), scenarios());
         assert!(Solve::new(&problem, &set, &y_set).run().is_err());
+        let (problem, good) = (game(DIM, DIM), hull(permutations(), Arc::default()));
+        assert!(Solve::new(&problem, &set, &good).run().is_err());
+        assert!(Solve::new(&problem, &good, &set).run().is_err());
     }
 }
 

@@ -167,6 +167,43 @@ fn small_sum(population: Population) -> (L2Ball, BoxSet, QuadraticSum) {
     (x_set, y_set, sum)
 }
 
+/// The same without the linear part: f bends in x as much as in y, and the run starts at the point of the ball that is farthest from
+/// the solution. There a first step of the printed length leaves a gap of the size of the bound: the theorem is all but sharp.
+fn far_start(population: Population) -> (L2Ball, BoxSet, QuadraticSum) {
+    let x_set = L2Ball::new(3, 1.0).expect("a ball");
+    let y_set = BoxSet::cube(3, -0.5, 0.5).expect("a box");
+    let saddle = Saddle { x: vec![0.6, 0.0, 0.8], y: vec![0.0; 3], value: 0.0 };
+    let b = vec![0.01, 0.02, 0.0, -0.01, 0.01, 0.01, 0.0, 0.0, -0.02];
+    let base =
+        QuadraticBilinear::new(vec![1.0; 3], vec![1.0; 3], b, vec![0.0; 3], vec![0.0; 3], saddle);
+    let sum = QuadraticSum::new(base.expect("one"), population, 0.1, 0.1, 8).expect("a sum");
+    (x_set, y_set, sum)
+}
+
+#[test]
+fn theorem_3_is_within_a_factor_of_ten_of_the_gap_where_the_start_is_far() {
+    let (x_set, y_set, sum) = far_start(Population::Infinite);
+    let mut settings = MpscgsSettings::default();
+    settings.sigma = Some(sum.sigma_on(x_set.diameter(), y_set.diameter()));
+    let (mut mean, mut bound) = (0.0, 0.0);
+    for seed in 0..SEEDS {
+        settings.seed = seed;
+        let mut observer = |point: &TracePoint, state: &dyn Algorithm| {
+            let (x, y) = state.current();
+            let gap = sum.base().exact_gap(&x_set, &y_set, x, y).expect("isotropic");
+            if point.iteration == 1 {
+                mean += gap / SEEDS as f64;
+                bound = point.bounds.schedule;
+            }
+            Flow::Continue
+        };
+        let solve = Solve::new(&sum, &x_set, &y_set).method(Method::new(settings.clone()));
+        let far: Vec<f64> = sum.base().saddle().x.iter().map(|x| -x).collect();
+        solve.start_x(far).gap(1e-12).iterations(1).run_with(&mut observer).expect("a run");
+    }
+    assert!(mean <= bound && bound <= 10.0 * mean, "mean gap {mean:e}, bound {bound:e}");
+}
+
 /// Theorem 3: the mean gap over the seeds is below `12 kappa L D_X^2/((k+1)(k+2))` for k = 1..3.
 #[test]
 fn the_mean_gap_of_printed_mpscgs_is_below_theorem_3() {

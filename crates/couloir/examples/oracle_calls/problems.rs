@@ -26,12 +26,30 @@ impl Matrix {
     }
 
     fn times(&self, x: &[f64], out: &mut [f64]) {
+        let used = x.iter().filter(|x| **x != 0.0).count();
+        if 4 * used < x.len() {
+            out.fill(0.0);
+            let columns = self.transposed.chunks_exact(self.rows);
+            for (x, column) in x.iter().zip(columns).filter(|(x, _)| **x != 0.0) {
+                out.iter_mut().zip(column).for_each(|(o, c)| *o += x * c);
+            }
+            return;
+        }
         out.iter_mut()
             .zip(self.entries.chunks_exact(self.columns))
             .for_each(|(o, row)| *o = dot(row, x));
     }
 
     fn transposed_times(&self, s: &[f64], out: &mut [f64]) {
+        let used = s.iter().filter(|s| **s != 0.0).count();
+        if 4 * used < s.len() {
+            out.fill(0.0);
+            let rows = self.entries.chunks_exact(self.columns);
+            for (s, row) in s.iter().zip(rows).filter(|(s, _)| **s != 0.0) {
+                out.iter_mut().zip(row).for_each(|(o, e)| *o += s * e);
+            }
+            return;
+        }
         out.iter_mut()
             .zip(self.transposed.chunks_exact(self.rows))
             .for_each(|(o, c)| *o = dot(c, s));
@@ -44,6 +62,19 @@ pub struct Rows {
     pub target: Vec<f64>,
     pub mu: f64,
     pub squared: bool,
+    /// What it says of itself beside its constants.
+    pub knows: Knows,
+}
+
+/// What a problem may say of the maximum over `y`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Knows {
+    /// Neither of the following, as a user's own functions.
+    Nothing,
+    /// The maximiser.
+    Response,
+    /// And second derivatives of the maximum.
+    Curvature,
 }
 
 impl Rows {
@@ -88,7 +119,12 @@ impl SaddleProblem for Rows {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let all = Capabilities::NONE.with_operator(self).with_constants(self);
-        if self.mu > 0.0 { all.with_best_response(self).with_curvature(self) } else { all }
+        match self.knows {
+            _ if self.mu == 0.0 => all,
+            Knows::Nothing => all,
+            Knows::Response => all.with_best_response(self),
+            Knows::Curvature => all.with_best_response(self).with_curvature(self),
+        }
     }
 }
 
@@ -116,13 +152,16 @@ impl BestResponse for Rows {
             largest = largest.max(loss.abs());
             *y = even + loss / self.mu;
         }
-        let mut falling = y.to_vec();
-        falling.sort_unstable_by(|a, b| b.total_cmp(a));
-        let (mut sum, mut theta) = (0.0, f64::NEG_INFINITY);
-        for (k, v) in falling.iter().enumerate() {
-            sum += v;
-            theta = theta.max((sum - 1.0) / (k + 1) as f64);
-        }
+        // the mean excess of those above the threshold, until none is below it (Michelot, JOTA 1986)
+        let mut above = y.to_vec();
+        let theta = loop {
+            let theta = (above.iter().sum::<f64>() - 1.0) / above.len() as f64;
+            let before = above.len();
+            above.retain(|v| *v > theta);
+            if above.len() == before || above.is_empty() {
+                break theta;
+            }
+        };
         y.iter_mut().for_each(|y| *y = (*y - theta).max(0.0));
         16.0 * f64::EPSILON * (largest + self.mu)
     }

@@ -1,7 +1,7 @@
 //! The l1 ball.
 
 use super::slide::pairwise::{Hull, Pairwise};
-use super::sum_repair::{Sum, repair_sum};
+use super::sum_repair::{Sum, repair_sum, slack};
 use super::threshold::project_onto_simplex;
 use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
@@ -69,6 +69,10 @@ impl Domain for L1Ball {
     /// Takes what is too much of the sum of magnitudes evenly off the support.
     fn repair(&self, p: &mut [f64]) -> f64 {
         repair_sum(p, self.radius, Sum::AtMost)
+    }
+
+    fn slack(&self) -> [f64; 2] {
+        slack(self.radius)
     }
 
     fn center(&self, out: &mut [f64]) {

@@ -70,6 +70,12 @@ impl Domain for L2Ball {
         (length - self.radius) + 2.0 * f64::EPSILON * self.radius
     }
 
+    /// Two units in the last place of the radius, and one for the rounding of the length.
+    fn slack(&self) -> [f64; 2] {
+        let length = 3.0 * f64::EPSILON * self.radius;
+        [length, length * (self.dim as f64).sqrt()]
+    }
+
     fn center(&self, out: &mut [f64]) {
         out.fill(0.0);
     }

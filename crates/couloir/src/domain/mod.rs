@@ -55,25 +55,29 @@ pub enum Confidence {
     /// The user's own oracle: as right as the user made it.
     AsGiven,
     /// A bound that holds except with (at most) this probability over the oracle's own random
-    /// numbers.
+    /// numbers. Where the problem promises nothing about its rounding, that is estimated as well.
     Probabilistic {
         /// The probability that the bound fails.
         failure: f64,
     },
+    /// As `Exact`, but for the rounding in values and gradients of a problem that promises nothing about it
+    /// ([`KnownRounding`](crate::problem::KnownRounding)): it is estimated, which is no proof.
+    Estimated,
 }
 
 impl Confidence {
     /// What a conclusion drawn from both rests on: probabilities of failure add up, and what is only as
-    /// right as the user made it stays so.
+    /// right as the user made it stays so. A probability of failure is kept where rounding is estimated as well.
     #[must_use]
     pub fn and(self, other: Confidence) -> Confidence {
-        use Confidence::{AsGiven, Exact, Probabilistic};
+        use Confidence::{AsGiven, Estimated, Exact, Probabilistic};
         match (self, other) {
             (Exact, c) | (c, Exact) => c,
             (AsGiven, _) | (_, AsGiven) => AsGiven,
             (Probabilistic { failure: a }, Probabilistic { failure: b }) => {
                 Probabilistic { failure: (a + b).min(1.0) }
             }
+            (Estimated, c) | (c, Estimated) => c,
         }
     }
 
@@ -86,12 +90,14 @@ impl Confidence {
             Confidence::Exact => (0, 0.0),
             Confidence::AsGiven => (1, 0.0),
             Confidence::Probabilistic { failure } => (2, failure),
+            Confidence::Estimated => (3, 0.0),
         };
         archive.count("kind", &mut kind)?;
         archive.number("failure", &mut failure)?;
         *self = match kind {
             0 => Confidence::Exact,
             1 => Confidence::AsGiven,
+            3 => Confidence::Estimated,
             _ => Confidence::Probabilistic { failure },
         };
         Ok(())
@@ -154,6 +160,13 @@ pub trait Domain: Send + Sync {
     /// is done once, at the end of a run.
     fn repairs_quickly(&self) -> bool {
         true
+    }
+
+    /// How far a point that [`repair`](Domain::repair) leaves as it is may still be from the set: its distance to a member,
+    /// Euclidean and in the 1-norm. Certificates are charged with it, so that they hold for that member as well as for
+    /// the numbers that are returned. A set without a repair of its own does not know.
+    fn slack(&self) -> [f64; 2] {
+        [0.0; 2]
     }
 
     /// The total of the entries, if the set is `{p >= 0, sum p = total}` and nothing else: games on two simplices can be solved exactly.

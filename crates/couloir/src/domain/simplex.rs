@@ -1,7 +1,7 @@
 //! The simplex.
 
 use super::slide::pairwise::{Hull, Pairwise};
-use super::sum_repair::{Sum, repair_sum};
+use super::sum_repair::{Sum, repair_sum, slack};
 use super::threshold::{largest, project_onto_simplex};
 use super::{Confidence, Domain, LinearMin, Oracle, SlideReport, SlideTask, Sliding};
 use crate::error::{Error, Result, check_finite, check_positive};
@@ -77,7 +77,17 @@ impl Domain for Simplex {
 
     /// Clips at zero and spreads what is missing of the total evenly over the support.
     fn repair(&self, p: &mut [f64]) -> f64 {
+        // there is one point
+        if let [only] = p {
+            let moved = (*only - self.total).abs();
+            *only = self.total;
+            return moved;
+        }
         repair_sum(p, self.total, Sum::Exactly)
+    }
+
+    fn slack(&self) -> [f64; 2] {
+        if self.dim == 1 { [0.0; 2] } else { slack(self.total) }
     }
 
     fn center(&self, out: &mut [f64]) {

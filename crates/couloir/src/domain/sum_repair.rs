@@ -16,6 +16,12 @@ const ULPS: f64 = 2.0;
 /// Rounds at the most: one takes all of the difference but for rounding, unless entries were clipped at zero.
 const ROUNDS: usize = 4;
 
+/// How far a point that is right up to [`ULPS`] may be from one that is right, Euclidean and in the 1-norm: an excess can be taken
+/// from the largest entries, and sums are accurate to less than one more unit.
+pub(super) fn slack(bound: f64) -> [f64; 2] {
+    [(ULPS + 1.0) * f64::EPSILON * bound; 2]
+}
+
 /// Shrinks or raises all entries other than zero by the same amount, towards the nearest point with the right sum; returns how
 /// far the point has moved. A point that is right up to [`ULPS`] keeps its bits.
 pub(super) fn repair_sum(p: &mut [f64], bound: f64, sum: Sum) -> f64 {

@@ -21,13 +21,14 @@ pub(crate) mod spectral;
 mod vector;
 
 pub(crate) use accurate_sum::{accurate_sum, accurate_sum_of};
+pub(crate) use cholesky::Cholesky;
 pub(crate) use dense::DenseMatrix;
 pub(crate) use exchange::{Ended, ExchangeTableau};
 #[doc(hidden)] // its home for users is `domain`
 pub use factor::Factor;
 pub use factors::Factors;
 pub use observed_entries::ObservedEntries;
-pub(crate) use simplex_qp::ActiveSet;
+pub(crate) use simplex_qp::{ActiveSet, Form};
 pub(crate) use softmax::{Rows, bend, softmax_filled};
 #[doc(hidden)] // for our own benchmarks
 pub use softmax::{exp_in_place, softmax_losses};

@@ -8,20 +8,39 @@
 use super::cholesky::Cholesky;
 use super::{axpy, dot};
 use crate::error::Result;
+use crate::state::Archive;
 
-/// The columns of a positive semidefinite form.
-pub(crate) trait Columns {
-    /// The column that belongs to this vertex.
-    fn column(&mut self, vertex: usize) -> Result<&[f64]>;
+/// A positive semidefinite form on the weights.
+pub(crate) trait Form {
+    /// Writes the entries of a vertex with others.
+    fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()>;
+
+    /// How well the entries are known, as a share of their size: pivots below it are noise.
+    fn noise(&self) -> f64 {
+        1e-12
+    }
+
+    /// `slope += M step`.
+    fn add_product(&mut self, step: &[f64], slope: &mut [f64]) -> Result<()>;
 }
 
-impl Columns for &[Vec<f64>] {
-    fn column(&mut self, vertex: usize) -> Result<&[f64]> {
-        Ok(&self[vertex])
+/// A symmetric matrix by its rows.
+impl Form for &[Vec<f64>] {
+    fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()> {
+        out.clear();
+        out.extend(others.iter().map(|j| self[vertex][*j]));
+        Ok(())
+    }
+
+    fn add_product(&mut self, step: &[f64], slope: &mut [f64]) -> Result<()> {
+        for (row, step) in self.iter().zip(step).filter(|(_, step)| **step != 0.0) {
+            axpy(*step, row, slope);
+        }
+        Ok(())
     }
 }
 
-/// The free vertices, with the factor of the form on them.
+/// The free vertices, with the factor of the form on them: what one problem leaves to the next with the same form.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActiveSet {
     free: Vec<usize>,
@@ -39,53 +58,35 @@ impl ActiveSet {
         &self.free
     }
 
-    /// What the factor was made with; with the free vertices it says all.
-    pub fn shift(&self) -> f64 {
-        self.shift
-    }
-
-    /// The active set with these free vertices, in their order.
-    pub fn restore(free: &[usize], shift: f64, form: &mut dyn Columns) -> Result<Self> {
-        let diagonal = Vec::with_capacity(free.len());
-        let mut set =
-            ActiveSet { free: free.to_vec(), factor: Cholesky::default(), diagonal, shift };
-        for vertex in free {
-            set.diagonal.push(form.column(*vertex)?[*vertex]);
+    /// A vertex is no longer there: those after it move up by one.
+    pub fn forget(&mut self, gone: usize) {
+        if let Some(at) = self.free.iter().position(|vertex| *vertex == gone) {
+            self.remove(at);
         }
-        set.refactor(form)?;
-        Ok(set)
-    }
-
-    /// A vertex that is not free is no longer there: those after it move up by one.
-    pub fn renumber(&mut self, gone: usize) {
         self.free.iter_mut().filter(|vertex| **vertex > gone).for_each(|vertex| *vertex -= 1);
     }
 
-    fn refactor(&mut self, form: &mut dyn Columns) -> Result<()> {
-        self.factor = Cholesky::default();
-        for i in 0..self.free.len() {
-            self.append(i, form)?;
-        }
-        Ok(())
-    }
-
-    /// Appends the row of the free vertex at this place, the next one of the factor.
-    fn append(&mut self, at: usize, form: &mut dyn Columns) -> Result<()> {
-        let column = form.column(self.free[at])?;
-        let row = self.free[..=at].iter().map(|vertex| column[*vertex] + self.shift).collect();
-        self.factor.append(row);
-        Ok(())
-    }
-
-    fn add(&mut self, vertex: usize, form: &mut dyn Columns) -> Result<()> {
-        self.diagonal.push(form.column(vertex)?[vertex]);
+    /// Makes a vertex free.
+    fn add(&mut self, vertex: usize, form: &mut dyn Form) -> Result<()> {
+        let mut row = Vec::new();
         self.free.push(vertex);
-        let largest = self.diagonal.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        if self.shift == 0.0 || (largest > 0.0 && !(0.25..=4.0).contains(&(largest / self.shift))) {
-            self.shift = if largest > 0.0 { largest } else { 1.0 };
-            return self.refactor(form);
+        form.entries(vertex, &self.free, &mut row)?;
+        self.diagonal.push(row.last().map_or(0.0, |d| d.abs()));
+        let largest = self.diagonal.iter().copied().fold(0.0, f64::max);
+        if self.shift != 0.0 && (largest == 0.0 || (0.25..=4.0).contains(&(largest / self.shift))) {
+            row.iter_mut().for_each(|entry| *entry += self.shift);
+            self.factor.append(row);
+            return Ok(());
         }
-        self.append(self.free.len() - 1, form)
+        self.shift = if largest > 0.0 { largest } else { 1.0 };
+        self.factor = Cholesky::with_least_pivot(form.noise());
+        for i in 0..self.free.len() {
+            let mut row = Vec::with_capacity(i + 1);
+            form.entries(self.free[i], &self.free[..=i], &mut row)?;
+            row.iter_mut().for_each(|entry| *entry += self.shift);
+            self.factor.append(row);
+        }
+        Ok(())
     }
 
     fn remove(&mut self, at: usize) {
@@ -94,72 +95,113 @@ impl ActiveSet {
         self.factor.remove(at);
     }
 
-    /// The step to the minimiser where only free weights move and their sum stays.
-    fn step(&self, slope: &[f64]) -> Vec<f64> {
+    /// The step to the minimiser where only free weights move and their sum stays, and what all free slopes are there.
+    fn step(&self, slopes: &[f64]) -> (Vec<f64>, f64) {
         // a constant makes no difference, but a large one costs digits
-        let constant = self.free.first().map_or(0.0, |j| slope[*j]);
-        let mut step: Vec<f64> = self.free.iter().map(|j| constant - slope[*j]).collect();
+        let constant = slopes.first().copied().unwrap_or(0.0);
+        let mut step: Vec<f64> = slopes.iter().map(|slope| constant - slope).collect();
         let mut level = vec![1.0; step.len()];
         self.factor.solve(&mut step);
         self.factor.solve(&mut level);
         let multiplier = -step.iter().sum::<f64>() / level.iter().sum::<f64>();
         axpy(multiplier, &level, &mut step);
-        step
+        (step, constant + multiplier)
     }
 
     /// Minimises `<slope, u - w> + <u - w, M (u - w)>/2` over the simplex, from `w`, until no vertex is better by more than
-    /// `accuracy`. `weights` go from `w` to `u`, and `slope` from the slope at `w` to that at `u`. `M` need be positive
-    /// semidefinite only up to rounding.
+    /// `accuracy`. `weights` go from `w` to `u`; `slope` is needed no longer. `M` need be symmetric and positive semidefinite only
+    /// nearly.
     pub fn minimise(
         &mut self,
-        form: &mut dyn Columns,
+        form: &mut dyn Form,
         weights: &mut [f64],
         slope: &mut [f64],
         accuracy: f64,
     ) -> Result<()> {
+        let mut is_free = vec![false; weights.len()];
+        self.free.iter().for_each(|j| is_free[*j] = true);
         for vertex in (0..weights.len()).filter(|j| weights[*j] > 0.0) {
-            if !self.free.contains(&vertex) {
+            if !std::mem::replace(&mut is_free[vertex], true) {
                 self.add(vertex, form)?;
             }
         }
-        let mut newest = None;
-        for _ in 0..10 * weights.len() + 100 {
-            let step = self.step(slope);
+        // slopes are those at these weights, but for the free ones
+        let mut base = weights.to_vec();
+        let mut local: Vec<f64> = self.free.iter().map(|j| slope[*j]).collect();
+        let (mut newest, mut uneven) = (None, f64::INFINITY);
+        for _ in 0..3 * weights.len() + 100 {
+            let (step, level) = self.step(&local);
             // how far the way stays in the simplex
             let shrinks = self.free.iter().zip(&step).enumerate();
             let blocks = shrinks.filter(|(_, (j, d))| weights[**j] + **d < 0.0);
             let blocks = blocks.map(|(at, (j, d))| (weights[*j] / -d, at));
             let first = blocks.min_by(|a, b| a.0.total_cmp(&b.0));
             let length = first.map_or(1.0, |(length, _)| length);
-            for (j, d) in self.free.iter().zip(&step) {
+            for ((j, d), slope) in self.free.iter().zip(&step).zip(&mut local) {
                 weights[*j] = (weights[*j] + length * d).max(0.0);
-                axpy(length * d, form.column(*j)?, slope);
+                *slope += length * (level - *slope);
             }
             if let Some((length, at)) = first {
                 let vertex = self.free[at];
                 weights[vertex] = 0.0;
                 self.remove(at);
+                local.remove(at);
+                is_free[vertex] = false;
                 if newest == Some(vertex) && length == 0.0 {
                     break; // rounding is all that made it look better
                 }
                 continue;
             }
-            let sum: f64 = weights.iter().sum();
-            let level = dot(slope, weights) / sum;
-            let mut is_free = vec![false; weights.len()];
-            self.free.iter().for_each(|j| is_free[*j] = true);
+            base.iter_mut().zip(&*weights).for_each(|(base, w)| *base = w - *base);
+            form.add_product(&base, slope)?;
+            base.copy_from_slice(weights);
+            local.iter_mut().zip(&self.free).for_each(|(local, j)| *local = slope[*j]);
+            let level = dot(slope, weights) / weights.iter().sum::<f64>();
             let others = (0..weights.len()).filter(|j| !is_free[*j]);
             let least = others.min_by(|i, j| slope[*i].total_cmp(&slope[*j]));
             match least {
                 Some(j) if level - slope[j] > accuracy => {
                     self.add(j, form)?;
+                    local.push(slope[j]);
+                    is_free[j] = true;
                     newest = Some(j);
                 }
-                _ => break,
+                _ => {
+                    // a factor that is not quite that of the form leaves slopes that are not quite the same
+                    let left = level - local.iter().copied().fold(level, f64::min);
+                    if !(left > accuracy && left < 0.5 * uneven) {
+                        break;
+                    }
+                    (uneven, newest) = (left, None);
+                }
             }
         }
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w /= sum);
+        Ok(())
+    }
+
+    /// Saves or loads it, for a form with so many vertices.
+    pub fn state(&mut self, archive: &mut Archive<'_>, vertices: usize) -> Result<()> {
+        let mut free: Vec<u64> = self.free.iter().map(|j| *j as u64).collect();
+        archive.list("free", &mut free, || 0, |archive, vertex| archive.count("vertex", vertex))?;
+        self.free = free.into_iter().map(|j| j as usize).collect();
+        archive.nested("factor", |archive| self.factor.state(archive))?;
+        archive.list(
+            "diagonal",
+            &mut self.diagonal,
+            || 0.0,
+            |archive, entry| archive.magnitude("entry", entry),
+        )?;
+        archive.magnitude("shift", &mut self.shift)?;
+        let mut seen = vec![false; vertices];
+        let is_new =
+            |j: &usize| seen.get_mut(*j).is_some_and(|seen| !std::mem::replace(seen, true));
+        let are_vertices = self.free.iter().all(is_new);
+        let count = self.free.len();
+        if !are_vertices || !self.factor.fits(count) || self.diagonal.len() != count {
+            return Err(archive.misfit("free", "vertices do not fit the factor"));
+        }
         Ok(())
     }
 }
@@ -219,10 +261,6 @@ mod tests {
                     assert!(gap(&w) < 1e-9, "seed {seed}: {}", gap(&w));
                 }
             }
-            // the same factor from what it says of itself
-            let again = ActiveSet::restore(active.free(), active.shift(), &mut &form[..]);
-            let slope = slope_at(&vec![1.0 / k as f64; k]);
-            assert_eq!(active.step(&slope), again.expect("columns").step(&slope));
         }
     }
 }

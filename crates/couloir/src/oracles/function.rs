@@ -16,7 +16,11 @@ impl<'a> Oracles<'a> {
         self.watch().check()?;
         self.ask(|problem| problem.image(x, out));
         self.count_image();
-        check_finite("image of x", out)
+        check_finite("image of x", out)?;
+        if self.has_operator {
+            self.longest_image = self.longest_image.max(self.images().norm(out));
+        }
+        Ok(())
     }
 
     fn count_image(&mut self) {
@@ -152,7 +156,11 @@ impl<'a> Oracles<'a> {
     pub(crate) fn adjoint(&mut self, s: &[f64], out: &mut [f64]) -> Result<()> {
         self.ask(|problem| problem.adjoint(s, out));
         self.count_grad_x();
-        check_finite("adjoint product", out)
+        check_finite("adjoint product", out)?;
+        if self.seen.is_some() {
+            self.see_grad_x(norm(out));
+        }
+        Ok(())
     }
 
     /// Counts a product with `A^T`.

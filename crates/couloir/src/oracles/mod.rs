@@ -68,6 +68,10 @@ pub struct Oracles<'a> {
     pub(crate) diameters: [f64; 2],
     /// Bounds of the length of a point of X and of Y.
     farthest: [f64; 2],
+    /// How far repaired points may be from X, Euclidean, and from Y, in the 1-norm.
+    slack: [f64; 2],
+    /// The longest image so far, where images are other than the points themselves.
+    longest_image: f64,
     /// What rounding is taken to make of plain sums.
     plain_rounding: f64,
     /// What was seen of the gradients of a problem that promises nothing about their rounding.
@@ -121,6 +125,11 @@ impl<'a> Oracles<'a> {
             }
             norm(&centre) + 1.001 * set.diameter()
         });
+        let [[slack_x, _], [_, slack_y]] = [x_set.slack(), y_set.slack()];
+        let confidence = match seen {
+            Some(_) => Confidence::Estimated,
+            None => Confidence::Exact,
+        };
         let mut oracles = Oracles {
             problem,
             borrowed,
@@ -136,9 +145,11 @@ impl<'a> Oracles<'a> {
             grad_image,
             diameters,
             farthest,
+            slack: [slack_x, slack_y],
+            longest_image: 0.0,
             plain_rounding,
             seen,
-            confidence: Confidence::Exact,
+            confidence,
             watches: Default::default(),
         };
         oracles.attend(&Watch::default());
@@ -253,6 +264,7 @@ impl<'a> Oracles<'a> {
         archive.nested("x_set", |archive| self.x.state(archive))?;
         archive.nested("y_set", |archive| self.y.state(archive))?;
         archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        archive.number("longest_image", &mut self.longest_image)?;
         match &mut self.seen {
             Some(seen) => archive.nested("seen", |archive| seen.state(archive)),
             None => Ok(()),

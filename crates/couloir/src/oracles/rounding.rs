@@ -1,7 +1,7 @@
 //! Bounds of rounding: what a problem promises, or what is estimated for one that promises nothing.
 
-use super::Oracles;
-use crate::error::Result;
+use super::{OracleCounts, Oracles};
+use crate::error::{Block, Result};
 use crate::linalg::{norm, sum_rounding};
 use crate::problem::{PointX, Rounding};
 use crate::state::Archive;
@@ -42,11 +42,11 @@ impl Oracles<'_> {
     /// estimates for a function that is computed by sums over the coordinates, from `x` and `y` themselves: over a set that lies far
     /// from the origin the terms of its gradients are larger than those by as much as the set is far for its width.
     pub(crate) fn rounding(&self, at: &PointX, y: &[f64], value: f64) -> Rounding {
-        let [dx, dy] = self.diameters;
+        let reach @ [dx, dy] = self.diameters;
         let Some(Seen { largest_x, largest_y }) = self.seen else {
             let known = self.ask(|problem| {
                 let known = problem.capabilities().rounding;
-                known.map(|known| known.rounding(at.prepared(), y, dx))
+                known.map(|known| known.rounding(at.prepared(), y, reach))
             });
             return known.unwrap_or(Rounding::NONE).checked();
         };
@@ -59,6 +59,7 @@ impl Oracles<'_> {
             value: share * (value.abs() + largest_x * far_x + largest_y * far_y),
             grad_x: share * largest_x * terms,
             grad_y: share * largest_y * terms,
+            steepest_x: ELSEWHERE * largest_x,
             steepest_y: ELSEWHERE * largest_y,
         }
         .checked()
@@ -68,5 +69,30 @@ impl Oracles<'_> {
     pub(crate) fn rounding_of_minimum(&self, constant: f64, length: f64) -> f64 {
         let sum = sum_rounding(self.problem.dim_x());
         sum * length * self.farthest[0] + 4.0 * f64::EPSILON * constant.abs()
+    }
+
+    /// A bound of the length of the points of this block.
+    pub(crate) fn farthest(&self, block: Block) -> f64 {
+        self.farthest[block as usize]
+    }
+
+    /// What the upper and the lower bound of a pair are charged with for members of the sets that are as near to `x` and to `y` as
+    /// repaired points are: `max_y f(x, y)` changes by no more than its steepest slope times the way, and so does `min_x f(x, y)`.
+    pub(crate) fn charge_of_slack(&self, rounding: &Rounding) -> [f64; 2] {
+        let charge = |slack: f64, slope: f64| if slack > 0.0 { slack * slope } else { 0.0 };
+        [charge(self.slack[0], rounding.steepest_x), charge(self.slack[1], rounding.steepest_y)]
+    }
+
+    /// How far a repaired `y` may be from a member of its set, in the 1-norm.
+    pub(crate) fn slack_of_y(&self) -> f64 {
+        self.slack[1]
+    }
+
+    /// How far an image that was carried along with its point, as a mixture of images of points, may be from the image of its
+    /// point: every step rounds, and none is longer than the longest image so far.
+    pub(crate) fn carried(&self) -> f64 {
+        let of = |counts: &OracleCounts| counts.images + counts.lo_x;
+        let steps = of(&self.ledger.method) + of(&self.ledger.certificate);
+        (16 + 2 * steps) as f64 * f64::EPSILON * self.longest_image
     }
 }

@@ -31,6 +31,7 @@ impl<'a> Oracles<'a> {
         self.watches[block as usize].spend(1)?;
         let (atom, answer) = self.oracle(block).atom(g, scratch)?;
         self.count_lo(block, 1, answer.products);
+        self.rest_on(answer.confidence);
         Ok((atom, answer))
     }
 

@@ -47,9 +47,13 @@ impl<'a> Oracles<'a> {
         let found = self.ask(|problem| {
             let operator = problem.capabilities().matrix_operator?;
             let gradient = Adjoint { operator, s };
-            Some(leading_pairs(&gradient, request, || stream.gaussian(), &watch))
+            let length = gradient.frobenius();
+            Some((leading_pairs(&gradient, request, || stream.gaussian(), &watch), length))
         });
-        let leading = found.ok_or_else(|| Error::MissingOracle {
+        if let Some((_, length)) = &found {
+            self.see_grad_x(*length);
+        }
+        let leading = found.map(|(leading, _)| leading).ok_or_else(|| Error::MissingOracle {
             set: "the problem".to_owned(),
             oracle: "products with its gradient (its capability `matrix_operator` is missing)",
             hint: "use a method that forms whole points",

@@ -182,13 +182,14 @@ impl KnownConstants for MatrixGame {
 
 impl KnownRounding for MatrixGame {
     /// Every entry of a gradient is a sum of products, and the lengths of the rows of `|A|` bound its terms.
-    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding {
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding {
         let (x, y, roundings) = (norm(at.image), norm(y), self.roundings());
         Rounding {
             value: 2.0 * roundings * self.frobenius * x * y,
             grad_x: roundings * self.frobenius * y,
             grad_y: roundings * self.frobenius * x,
-            steepest_y: self.longest_column * (x + reach) * (1.0 + roundings),
+            steepest_x: self.frobenius * (y + reach[1]) * (1.0 + roundings),
+            steepest_y: self.longest_column * (x + reach[0]) * (1.0 + roundings),
         }
     }
 }

@@ -366,7 +366,7 @@ impl KnownConstants for QuadraticBilinear {
 impl KnownRounding for QuadraticBilinear {
     /// Every number is a sum of products of at most three factors, added up one after the other: `sum |terms|`, bounded by
     /// lengths, times the number of roundings that a term goes through.
-    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding {
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding {
         let Saddle { x: x0, y: y0, value } = &self.saddle;
         let apart_x = distance(at.image, x0);
         let apart_y = distance(y, y0);
@@ -388,11 +388,18 @@ impl KnownRounding for QuadraticBilinear {
         }
         size += self.frobenius * apart_x * apart_y;
         let roundings = self.roundings();
+        // members of the sets that are as near as rounding leaves them, where gradients that vanish here do not
+        let turn = |h: Option<f64>, p: &[f64]| 4.0 * f64::EPSILON * h.unwrap_or(0.0) * norm(p);
+        let BlockConstants { lxx, lyy, .. } = self.constants;
+        let (turn_x, turn_y) = (turn(lxx, at.image), turn(lyy, y));
+        let steep_x = norm(&self.cx) + bent_x.sqrt() + self.frobenius * apart_y;
         Rounding {
             value: roundings * size,
-            grad_x: roundings * (norm(&self.cx) + bent_x.sqrt() + self.frobenius * apart_y),
+            grad_x: roundings * steep_x,
             grad_y: roundings * (norm(&self.cy) + bent_y.sqrt() + self.frobenius * apart_x),
-            steepest_y: (steepest + self.longest_row * (apart_x + reach)) * (1.0 + roundings),
+            steepest_x: (steep_x + turn_x + self.frobenius * reach[1]) * (1.0 + roundings),
+            steepest_y: (steepest + turn_y + self.longest_row * (apart_x + reach[0]))
+                * (1.0 + roundings),
         }
     }
 }

@@ -11,7 +11,9 @@ pub struct Rounding {
     pub grad_x: f64,
     /// The length of the error of the gradient in `y`.
     pub grad_y: f64,
-    /// A bound of all entries of `grad_y f(u, y)`, for every `u` of the set within the distance asked about.
+    /// A bound of the length of `grad_x f(x, v)`, for every `v` of its set within the distance asked about.
+    pub steepest_x: f64,
+    /// A bound of all entries of `grad_y f(u, y)`, for every `u` of its set within the distance asked about.
     pub steepest_y: f64,
 }
 
@@ -21,6 +23,7 @@ impl Rounding {
         value: f64::INFINITY,
         grad_x: f64::INFINITY,
         grad_y: f64::INFINITY,
+        steepest_x: f64::INFINITY,
         steepest_y: f64::INFINITY,
     };
 
@@ -31,6 +34,7 @@ impl Rounding {
             value: known(self.value),
             grad_x: known(self.grad_x),
             grad_y: known(self.grad_y),
+            steepest_x: known(self.steepest_x),
             steepest_y: known(self.steepest_y),
         }
     }
@@ -58,21 +62,23 @@ impl Rounding {
 /// }
 ///
 /// impl KnownRounding for Product {
-///     fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding {
+///     fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding {
 ///         let (x, y) = (at.image[0].abs(), y[0].abs());
 ///         Rounding {
 ///             value: 2.0 * f64::EPSILON * (x * y + 0.5 * y * y),
 ///             grad_x: 0.0,
 ///             grad_y: f64::EPSILON * (x + y),
-///             steepest_y: x + reach + y,
+///             steepest_x: y + reach[1],
+///             steepest_y: x + reach[0] + y,
 ///         }
 ///     }
 /// }
 ///
 /// let at = PreparedImage::plain(&[3.0]);
-/// assert_eq!(Product.rounding(at, &[2.0], 1.0).steepest_y, 6.0);
+/// assert_eq!(Product.rounding(at, &[2.0], [1.0, 0.5]).steepest_y, 6.0);
 /// ```
 pub trait KnownRounding: Send + Sync {
-    /// Bounds at a pair; [`steepest_y`](Rounding::steepest_y) for all points within `reach` of `x`.
-    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding;
+    /// Bounds at a pair; [`steepest_y`](Rounding::steepest_y) for all points within `reach[0]` of `x`, and
+    /// [`steepest_x`](Rounding::steepest_x) for all within `reach[1]` of `y`.
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding;
 }

@@ -41,7 +41,7 @@ pub struct RunRecord {
     /// What theory says of the last iterate; infinite where it says nothing.
     #[serde(deserialize_with = "number")]
     pub bound: f64,
-    /// On what the bounds rest: `exact`, `probabilistic` or `as given`.
+    /// On what the bounds rest: `exact`, `probabilistic`, `estimated` or `as given`.
     pub confidence: String,
     /// The probability that they fail.
     pub failure_probability: f64,
@@ -70,6 +70,7 @@ impl RunRecord {
             "probabilistic" => {
                 format!("holds except with probability {:.1e}", self.failure_probability)
             }
+            "estimated" => "exact oracles; the problem's own rounding is estimated".to_owned(),
             "as given" => "as right as the oracles and constants that were given".to_owned(),
             other => other.to_owned(),
         }
@@ -98,6 +99,7 @@ impl RunRecord {
             Confidence::Exact => ("exact", 0.0),
             Confidence::Probabilistic { failure } => ("probabilistic", failure),
             Confidence::AsGiven => ("as given", 0.0),
+            Confidence::Estimated => ("estimated", 0.0),
         };
         let Certificate { gap, gap_x, gap_y, upper, lower, .. } = point.certificate;
         RunRecord {

@@ -4,18 +4,17 @@
 //! are certified. On nuclear-norm balls it takes a decomposition: there the prox gives points that are inside by a margin of some
 //! roundings, their mixtures gather rounding, and what has left the ball after all is taken back here, once, at the end.
 //!
-//! The certificate is charged with that move. As `phi(x) = max_y f(x, y)` is convex, with `x'` the point moved to and any `y`,
+//! The certificate is charged with that move. As `f(., y)` is convex, with `x'` the point moved to and any `y` of its set,
 //!
 //! ```text
-//! f(x', y) <= f(x, y) + <grad_x f(x', y), x' - x> <= phi(x) + |grad_x f(x', y)| |x' - x|,
+//! f(x', y) <= f(x, y) + <grad_x f(x', y), x' - x> <= max_y f(x, y) + max_y |grad_x f(x', y)| |x' - x|,
 //! ```
 //!
-//! and with the `y` that answers `x'` the left side is `phi(x')`. The answer to `x'` is the problem's own where it has one, else the
-//! `y` of the pair stands for it; the charge is twice the last term. The same holds for `y` with both blocks exchanged.
+//! and the problem bounds the steepest gradient ([`Rounding::steepest_x`](crate::problem::Rounding)), or it is estimated. The same
+//! holds for `y` with both blocks exchanged.
 
 use crate::domain::Domain;
 use crate::error::Result;
-use crate::linalg::norm;
 use crate::oracles::Oracles;
 use crate::problem::{PointX, SaddleProblem};
 use crate::run::{Status, StopRules};
@@ -66,12 +65,11 @@ fn charges(
     at.x.copy_from_slice(x);
     oracles.image(x, &mut at.image)?;
     oracles.prepare(&mut at);
-    let (mut in_x, mut in_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
-    let mut answer = y.to_vec();
-    if oracles.has_best_response() {
-        oracles.best_response(&at, &mut answer)?;
-    }
-    oracles.grad_x(&at, &answer, &mut in_x)?;
-    oracles.grad_y(&at, y, &mut in_y)?;
-    Ok([2.0 * norm(&in_x) * moved_x, 2.0 * norm(&in_y) * moved_y])
+    // of a problem that promises nothing gradients have to be seen
+    oracles.grad_x(&at, y, &mut vec![0.0; x.len()])?;
+    oracles.grad_y(&at, y, &mut vec![0.0; y.len()])?;
+    let steepest = oracles.rounding(&at, y, 0.0);
+    let charge = |slope: f64, moved: f64| if moved > 0.0 { slope * moved } else { 0.0 };
+    let length_y = (y.len() as f64).sqrt() * steepest.steepest_y;
+    Ok([charge(steepest.steepest_x, moved_x), charge(length_y, moved_y)])
 }

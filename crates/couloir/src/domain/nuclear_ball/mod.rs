@@ -199,6 +199,12 @@ impl Domain for NuclearBall {
         NuclearProjection::new(thin).repair(p, self.radius).unwrap_or(0.0)
     }
 
+    /// Two units in the last place of the radius, and as many as rounding may hide in the decomposition that measures them.
+    fn slack(&self) -> [f64; 2] {
+        let length = (8 + 2 * self.rows.min(self.cols)) as f64 * f64::EPSILON * self.radius;
+        [length, length * (self.dim() as f64).sqrt()]
+    }
+
     fn repairs_quickly(&self) -> bool {
         false
     }

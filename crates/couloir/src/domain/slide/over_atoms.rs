@@ -102,7 +102,7 @@ impl Hull {
             for row in &mut self.gram {
                 row.remove(gone);
             }
-            self.active.renumber(gone);
+            self.active.forget(gone);
         }
     }
 
@@ -141,7 +141,7 @@ impl Hull {
         Ok(())
     }
 
-    /// Saves or loads it; the Gram matrix and the factor are computed from the rest.
+    /// Saves or loads it; the Gram matrix is computed from the rest.
     fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let dim = self.gradient.len();
         archive
@@ -152,27 +152,13 @@ impl Hull {
             || 0.0,
             |archive, w| archive.magnitude("weight", w),
         )?;
-        let mut free: Vec<u64> = self.active.free().iter().map(|j| *j as u64).collect();
-        archive.list("free", &mut free, || 0, |archive, free| archive.count("atom", free))?;
-        let mut shift = self.active.shift();
-        archive.magnitude("shift", &mut shift)?;
+        let count = self.atoms.len();
+        archive.nested("active", |archive| self.active.state(archive, count))?;
         if !archive.is_loading() {
             return Ok(());
         }
-        let count = self.atoms.len();
         if self.weights.len() != count {
             return Err(archive.misfit("weights", "are not as many as the atoms"));
-        }
-        let mut seen = vec![false; count];
-        for j in &free {
-            match seen.get_mut(*j as usize) {
-                Some(seen) if !*seen => *seen = true,
-                _ => {
-                    return Err(
-                        archive.misfit("free", &format!("names atom {j} of {count}, or twice"))
-                    );
-                }
-            }
         }
         self.gram.clear();
         let mut point = vec![0.0; dim];
@@ -181,8 +167,6 @@ impl Hull {
             self.atoms[j].write(&mut point);
             self.widen(&point);
         }
-        let free: Vec<usize> = free.into_iter().map(|j| j as usize).collect();
-        self.active = ActiveSet::restore(&free, shift, &mut &self.gram[..])?;
         Ok(())
     }
 }

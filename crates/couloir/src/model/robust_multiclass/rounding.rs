@@ -20,7 +20,7 @@ impl KnownRounding for RobustMulticlass {
     /// ```
     ///
     /// A probability `p` is the exponential of a number that rounds by a share of itself, `|ln p|`; and `p |ln p| < 1/2`.
-    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], _reach: f64) -> Rounding {
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], _reach: [f64; 2]) -> Rounding {
         let (h, n, dim) = (self.classes() as f64, self.labels.len(), y.len() as f64);
         let longest = self.lengths.longest;
         let unit = 0.5 * f64::EPSILON;
@@ -41,6 +41,7 @@ impl KnownRounding for RobustMulticlass {
             value: self.weight * of_a_loss + sums + of_penalty * (penalty + 2.0 * steepest),
             grad_x: self.weight * longest * in_slope,
             grad_y: dim.sqrt() * (self.weight * of_a_loss + of_penalty * steepest),
+            steepest_x: 1.001 * self.weight * longest * slope,
             steepest_y: 1.001 * (self.weight * largest + steepest),
         }
     }

@@ -229,7 +229,7 @@ impl<'a> Apg<'a> {
         // max_y f(x_k, y) is known from elsewhere: the difference of two values rounds as both do
         let sums = 4.0 * f64::EPSILON * (value.abs() + self.upper.abs() + gap_x);
         let gap_y = self.upper - value + rounding.value + sums;
-        let now = certificate_of(oracles, (x, value, 0.0), &rounding, [gap_x, gap_y.max(0.0)]);
+        let now = certificate_of(oracles, (value, 0.0), &rounding, [gap_x, gap_y.max(0.0)]);
         self.best.history.take_bounds(&now)?;
         self.best.offer(now, &self.x.x, &self.y_bar);
         Ok(())

@@ -367,7 +367,7 @@ impl Look {
     ) -> Result<Certificate> {
         let value = oracles.certifying(|o| o.value(x, y))?;
         let rounding = oracles.rounding(x, y, value);
-        let now = certificate_of(oracles, (x, value, self.in_image), &rounding, self.gaps.into());
+        let now = certificate_of(oracles, (value, self.in_image), &rounding, self.gaps.into());
         let first_order = FirstOrder { value, x: &x.x, y, gx: &self.gx, gy: &self.gy };
         history.compare(oracles, &now, &first_order)?;
         Ok(now)

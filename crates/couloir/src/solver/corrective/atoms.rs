@@ -2,10 +2,10 @@
 
 use super::newton;
 use super::restricted::{ImageFunction, Restricted, RestrictedSet};
-use super::simplex_qp::ActiveSet;
+use crate::certificate::{Charged, gap_part};
 use crate::domain::{Atom, LinearMin};
 use crate::error::{Block, Error, Result};
-use crate::linalg::{axpy, dot};
+use crate::linalg::{ActiveSet, axpy, dot, dot_difference, norm, sum_rounding};
 use crate::oracles::Oracles;
 use crate::state::Archive;
 
@@ -26,8 +26,6 @@ pub(in crate::solver) struct Entry {
     idle: u64,
     /// `H (image - image of the anchor)` for the second derivatives `H` of phi at a point nearby, if they are known.
     pub bend: Vec<f64>,
-    /// Inner products of `bend` with the images of the first entries, as many as have been needed.
-    pub products: Vec<f64>,
 }
 
 impl Entry {
@@ -157,8 +155,9 @@ impl Atoms {
         if self.entries.iter().all(&is_kept) {
             return;
         }
-        self.active = ActiveSet::default();
-        self.entries.iter_mut().for_each(|entry| entry.products.clear());
+        for gone in (0..self.entries.len()).rev().filter(|j| !is_kept(&self.entries[*j])) {
+            self.active.forget(gone);
+        }
         let anchor = self.entries.iter().take(self.anchor).filter(|entry| is_kept(entry)).count();
         let anchor_stays = self.entries.get(self.anchor).is_some_and(&is_kept);
         self.entries.retain(is_kept);
@@ -175,20 +174,7 @@ impl Atoms {
         self.active = ActiveSet::default();
         for entry in &mut self.entries {
             entry.bend.clear();
-            entry.products.clear();
         }
-    }
-
-    /// Has `<k_i - k_anchor, H (k_j - k_anchor)>` ready for all `i`, from the second derivatives that are known for `j`.
-    pub fn extend_products(&mut self, j: usize) {
-        let mut products = std::mem::take(&mut self.entries[j].products);
-        if products.len() < self.entries.len() {
-            let bend = &self.entries[j].bend;
-            let anchor = dot(bend, &self.entries[self.anchor].image);
-            let rest = &self.entries[products.len()..];
-            products.extend(rest.iter().map(|entry| dot(bend, &entry.image) - anchor));
-        }
-        self.entries[j].products = products;
     }
 
     /// Has second derivatives refer to another atom.
@@ -197,7 +183,6 @@ impl Atoms {
         // H (k_j - k_new) = H (k_j - k_old) - H (k_new - k_old)
         let moved = std::mem::take(&mut self.entries[anchor].bend);
         for entry in &mut self.entries {
-            entry.products.clear();
             if moved.is_empty() {
                 entry.bend.clear();
             } else if !entry.bend.is_empty() {
@@ -245,7 +230,11 @@ impl RestrictedSet for Atoms {
         // an atom below a bound of the minimum proves the bound wrong
         let values = self.entries.iter().map(|entry| dot(slope, &entry.image));
         let least = values.fold(f64::INFINITY, f64::min);
-        let allowance = ROUNDING * (minimum.lower.abs() + least.abs() + self.scale(slope));
+        let allowance = ROUNDING
+            * (minimum.lower.abs()
+                + least.abs()
+                + self.scale(slope)
+                + norm(&self.slope) * set.diameter());
         if least < minimum.lower - allowance {
             return Err(Error::Contradiction {
                 what: match self.block {
@@ -263,12 +252,37 @@ impl RestrictedSet for Atoms {
         Ok(minimum)
     }
 
+    /// In differences to the answer, where images are the points themselves: so a set far from the origin does no harm.
+    fn gain(
+        &self,
+        oracles: &Oracles<'_>,
+        (slope, image): (&[f64], &[f64]),
+        minimum: &LinearMin,
+        error: f64,
+    ) -> Charged {
+        let is_point = self.block == Block::Y || !oracles.has_operator();
+        let diameter = oracles.diameters[self.block as usize];
+        if is_point {
+            let way = dot_difference(slope, image, &self.dense);
+            return gap_part(slope, way, minimum, error, diameter);
+        }
+        let (here, farthest) = (dot(slope, image), oracles.farthest(Block::X));
+        let sums = sum_rounding(slope.len()) * norm(slope) * norm(image)
+            + sum_rounding(self.slope.len()) * norm(&self.slope) * farthest
+            + 4.0 * f64::EPSILON * (here.abs() + minimum.lower.abs());
+        // the gradient enters the minimum, and the product with the image through its operator
+        let rounding = sums + error * (diameter + 2.0 * farthest);
+        Charged { gap: (here - minimum.lower).max(0.0) + rounding, rounding }
+    }
+
     fn scale(&self, slope: &[f64]) -> f64 {
-        let used = self.entries.iter().filter(|entry| entry.weight > 0.0);
-        let terms = used.map(|entry| {
-            entry.weight * slope.iter().zip(&entry.image).map(|(s, k)| (s * k).abs()).sum::<f64>()
-        });
-        terms.sum()
+        let mut sizes = vec![0.0; slope.len()];
+        for entry in self.entries.iter().filter(|entry| entry.weight > 0.0) {
+            let terms = sizes.iter_mut().zip(&entry.image);
+            terms.for_each(|(size, k)| *size += entry.weight * k.abs());
+        }
+        let terms = slope.iter().zip(&sizes);
+        terms.map(|(s, size)| s.abs() * size).sum()
     }
 
     fn grow(&mut self, oracles: &mut Oracles<'_>) -> Result<bool> {

@@ -18,7 +18,7 @@
 
 use super::CorrectiveSettings;
 use super::atoms::Atoms;
-use super::one_block::{Best, rounding};
+use super::one_block::{Best, charges};
 use super::restricted::RestrictedSet;
 use super::saddle_qp::SaddleQp;
 use crate::certificate::Certificate;
@@ -136,6 +136,10 @@ impl<'a> BothBlocks<'a> {
         let (mut image, mut y) = (vec![0.0; self.now.image.len()], vec![0.0; self.now.y.len()]);
         self.xs.image_of(&w, &mut image);
         self.ys.image_of(&v, &mut y);
+        if !self.oracles.has_operator() {
+            self.oracles.repair(Block::X, &mut image);
+        }
+        self.oracles.repair(Block::Y, &mut y);
         let gradient = self.gradient(&image, &y)?;
         let mut slopes = (Vec::new(), Vec::new());
         self.xs.pull_back(&gradient.in_image, &mut slopes.0);
@@ -307,21 +311,22 @@ impl<'a> BothBlocks<'a> {
         }
         let (w, v) = (self.xs.weights(), self.ys.weights());
         self.now = self.look(w, v)?;
-        let (in_x, gap_x) = self.ask_block(Block::X)?;
-        let (in_y, gap_y) = self.ask_block(Block::Y)?;
+        let (in_x, _) = self.ask_block(Block::X)?;
+        let (in_y, _) = self.ask_block(Block::Y)?;
         let Self { oracles, xs, ys, now, best, room, .. } = self;
         room.image.copy_from_slice(&now.image);
         oracles.prepare(room);
         let value = oracles.value(room, &now.y)?;
-        let size = value.abs()
-            + xs.scale(&now.gradient.in_image)
-            + ys.scale(&now.gradient.in_y)
-            + in_x.lower.abs()
-            + in_y.lower.abs();
-        let charge = rounding(xs.len() + ys.len() + now.image.len() + now.y.len(), size);
-        best.confidence = best.confidence.and(in_x.confidence).and(in_y.confidence);
-        let (upper, lower) = (value + gap_y + charge, value - gap_x - charge);
-        best.take(upper, lower, xs, &now.image, &now.y)?;
+        let rounding = oracles.rounding(room, &now.y, value);
+        let slope = &now.gradient.in_image;
+        let gain_x = xs.gain(oracles, (slope, &now.image), &in_x, rounding.grad_x);
+        let descent: Vec<f64> = now.gradient.in_y.iter().map(|g| -g).collect();
+        let gain_y = ys.gain(oracles, (&descent, &now.y), &in_y, rounding.grad_y);
+        let [below, above] = charges(oracles, &rounding, value, (xs.len(), xs.scale(slope)));
+        let sums = 4.0 * f64::EPSILON * (gain_x.gap + gain_y.gap);
+        let bounds = [value - gain_x.gap - below - sums, value + gain_y.gap + above + sums];
+        best.charged = gain_x.rounding + gain_y.rounding + below + above + 2.0 * sums;
+        best.take(oracles, bounds, xs, &now.image, &now.y)?;
         self.is_asked = true;
         Ok(())
     }
@@ -358,7 +363,7 @@ impl Algorithm for BothBlocks<'_> {
         }
         self.ask()?;
         self.k += 1;
-        let is_stuck = !is_new && !(self.best.gap() < gap);
+        let is_stuck = (!is_new && !(self.best.gap() < gap)) || self.best.is_at_floor(gap);
         Ok(if is_stuck { Step::NoProgress } else { Step::Advanced })
     }
 

@@ -3,7 +3,6 @@
 
 mod atoms;
 mod both_blocks;
-mod cholesky;
 mod factored;
 mod newton;
 mod one_block;
@@ -11,7 +10,6 @@ mod phi;
 mod restricted;
 mod saddle_qp;
 mod settings;
-mod simplex_qp;
 mod spectral;
 
 pub use both_blocks::BothBlocks;

@@ -6,9 +6,8 @@
 
 use super::atoms::Atoms;
 use super::restricted::{ImageFunction, Restricted};
-use super::simplex_qp::{self, Form};
 use crate::error::Result;
-use crate::linalg::dot;
+use crate::linalg::{Form, axpy, dot};
 
 /// Steps in one restricted problem; a handful is usual.
 const MOST_STEPS: usize = 60;
@@ -18,6 +17,8 @@ const MOST_TRIALS: usize = 40;
 const ANCHOR: f64 = 1e-3;
 /// The share of the first slope that phi falls by along a line, where it does not fall all the way.
 const ENOUGH: f64 = 0.25;
+/// A line is searched until its slope is at most this share of the first.
+const FLAT: f64 = 0.1;
 /// Second derivatives are taken again where a step leaves more than this share of the gap.
 const SLOW: f64 = 0.2;
 
@@ -32,14 +33,14 @@ struct At {
 }
 
 impl At {
+    /// Looks at phi for these weights, whose image is this.
     fn look(
         atoms: &Atoms,
         phi: &mut dyn ImageFunction,
         weights: Vec<f64>,
-        dim: usize,
+        image: Vec<f64>,
     ) -> Result<Self> {
-        let (mut image, mut slope, mut gradient) = (vec![0.0; dim], vec![0.0; dim], Vec::new());
-        atoms.image_of(&weights, &mut image);
+        let (mut slope, mut gradient) = (vec![0.0; image.len()], Vec::new());
         let value = phi.look(&image, &mut slope)?;
         atoms.pull_back(&slope, &mut gradient);
         Ok(At { weights, image, value, slope, gradient })
@@ -84,15 +85,16 @@ pub(super) fn minimise(
     phi: &mut dyn ImageFunction,
     wanted: f64,
 ) -> Result<Restricted> {
-    let dim = atoms.entries[0].image.len();
-    let mut at = At::look(atoms, phi, atoms.weights(), dim)?;
+    let weights = atoms.weights();
+    let mut image = vec![0.0; atoms.entries[0].image.len()];
+    atoms.image_of(&weights, &mut image);
+    let mut at = At::look(atoms, phi, weights, image)?;
     let first = at.value;
-    let mut was_last = true;
     // a step to the best atom first: what the rate rests on (docs/theory.md, 13.1)
     if at.gap() > wanted.max(at.rounding())
-        && let Some((next, is_last)) = search(atoms, phi, &at, &at.best_vertex(), dim)?
+        && let Some(next) = search(atoms, phi, &at, &at.best_vertex())?
     {
-        (at, was_last) = (next, is_last);
+        at = next;
     }
     for _ in 0..MOST_STEPS {
         let gap = at.gap();
@@ -102,33 +104,29 @@ pub(super) fn minimise(
         anchor(atoms, &at.weights);
         let accuracy = 0.1 * wanted.max(at.rounding());
         let mut active = std::mem::take(&mut atoms.active);
-        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at, all_new: true };
-        let target =
-            simplex_qp::minimise(&at.gradient, &at.weights, &mut form, &mut active, accuracy)?;
-        let is_new = form.all_new;
+        let is_new = atoms.entries.iter().all(|entry| entry.bend.is_empty());
+        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at };
+        let (mut target, mut slope) = (at.weights.clone(), at.gradient.clone());
+        active.minimise(&mut form, &mut target, &mut slope, accuracy)?;
         atoms.active = active;
-        was_last = false;
-        let mut next = search(atoms, phi, &at, &target, dim)?;
+        let mut next = search(atoms, phi, &at, &target)?;
         if next.is_none() && !is_new {
             atoms.forget_bends();
             continue;
         }
         if next.is_none() {
             // across a kink second derivatives may mislead, slopes cannot
-            next = search(atoms, phi, &at, &at.exchange(), dim)?;
+            next = search(atoms, phi, &at, &at.exchange())?;
         }
-        let Some((next, is_last)) = next else {
+        let Some(next) = next else {
             break; // rounding leaves nothing to be gained
         };
-        was_last = is_last;
         if next.gap() > SLOW * gap {
             atoms.forget_bends();
         }
         at = next;
     }
-    if !was_last {
-        at = At::look(atoms, phi, at.weights, dim)?;
-    }
+    phi.look(&at.image, &mut at.slope)?;
     atoms.set_weights(&at.weights);
     Ok(Restricted { fell: first - at.value })
 }
@@ -148,68 +146,94 @@ struct Bends<'b> {
     atoms: &'b mut Atoms,
     phi: &'b mut dyn ImageFunction,
     at: &'b At,
-    /// Whether all that were used were taken at this point.
-    all_new: bool,
+}
+
+impl Bends<'_> {
+    fn prepare(&mut self, j: usize) -> Result<()> {
+        let Bends { atoms, phi, at } = self;
+        if !atoms.entries[j].bend.is_empty() {
+            return Ok(());
+        }
+        let mut bend = vec![0.0; at.image.len()];
+        if j != atoms.anchor {
+            let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
+            let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
+            phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
+        }
+        atoms.entries[j].bend = bend;
+        Ok(())
+    }
 }
 
 impl Form for Bends<'_> {
-    fn prepare(&mut self, j: usize) -> Result<()> {
-        let Bends { atoms, phi, at, all_new } = self;
-        if atoms.entries[j].bend.is_empty() {
-            let mut bend = vec![0.0; at.image.len()];
-            if j != atoms.anchor {
-                let (to, from) = (&atoms.entries[j].image, &atoms.entries[atoms.anchor].image);
-                let direction: Vec<f64> = to.iter().zip(from).map(|(to, from)| to - from).collect();
-                phi.bend(&at.image, &at.slope, &direction, &mut bend)?;
-            }
-            atoms.entries[j].bend = bend;
-        } else {
-            *all_new = false;
-        }
-        atoms.extend_products(j);
+    fn noise(&self) -> f64 {
+        self.phi.noise()
+    }
+
+    fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()> {
+        self.prepare(vertex)?;
+        let Atoms { entries, anchor, .. } = &*self.atoms;
+        let bend = &entries[vertex].bend;
+        let constant = dot(bend, &entries[*anchor].image);
+        out.clear();
+        out.extend(others.iter().map(|i| dot(bend, &entries[*i].image) - constant));
         Ok(())
     }
 
-    fn column(&self, j: usize) -> &[f64] {
-        &self.atoms.entries[j].products
+    fn add_product(&mut self, step: &[f64], slope: &mut [f64]) -> Result<()> {
+        let mut bend = vec![0.0; self.at.image.len()];
+        for (j, step) in step.iter().enumerate().filter(|(_, step)| **step != 0.0) {
+            self.prepare(j)?;
+            axpy(*step, &self.atoms.entries[j].bend, &mut bend);
+        }
+        let Atoms { entries, anchor, .. } = &*self.atoms;
+        let constant = dot(&bend, &entries[*anchor].image);
+        for (slope, entry) in slope.iter_mut().zip(entries) {
+            *slope += dot(&bend, &entry.image) - constant;
+        }
+        Ok(())
     }
 }
 
-/// Goes toward the target as far as phi falls. Returns the new point, and whether phi was looked at there last.
+/// Goes toward the target as far as phi falls, and looks at phi there.
 fn search(
     atoms: &Atoms,
     phi: &mut dyn ImageFunction,
     from: &At,
     target: &[f64],
-    dim: usize,
-) -> Result<Option<(At, bool)>> {
+) -> Result<Option<At>> {
     let along: Vec<f64> = target.iter().zip(&from.weights).map(|(t, w)| t - w).collect();
     let down = dot(&from.gradient, &along);
     if !(down < 0.0) {
         return Ok(None);
     }
+    let mut goal = vec![0.0; from.image.len()];
+    atoms.image_of(target, &mut goal);
+    let across: Vec<f64> = goal.iter().zip(&from.image).map(|(t, s)| t - s).collect();
     let (mut low, mut low_slope, mut high, mut high_slope) = (0.0, down, f64::INFINITY, 0.0);
     let mut step = 1.0f64;
-    let mut best: Option<At> = None;
-    for _ in 0..MOST_TRIALS {
-        let weights = from.weights.iter().zip(&along);
-        let weights = weights.map(|(w, d)| (w + step * d).max(0.0)).collect();
-        let trial = At::look(atoms, phi, weights, dim)?;
-        let slope = dot(&trial.gradient, &along);
-        // phi is convex along the line: where it still falls, it has fallen all the way
-        let has_fallen = slope <= 0.0;
-        let is_flat = slope.abs() <= 0.1 * down.abs();
-        if has_fallen && (is_flat || step == 1.0) {
-            return Ok(Some((trial, true)));
+    let (mut image, mut slope) = (goal, vec![0.0; from.image.len()]);
+    let mut found = None;
+    for trial in 0..MOST_TRIALS {
+        if trial > 0 {
+            let terms = from.image.iter().zip(&across);
+            image.iter_mut().zip(terms).for_each(|(o, (s, d))| *o = s + step * d);
         }
-        if is_flat && trial.value <= from.value + ENOUGH * step * down {
-            return Ok(Some((trial, true)));
+        let value = phi.look(&image, &mut slope)?;
+        let rise = dot(&slope, &across);
+        // phi is convex along the line: where it still falls, it has fallen all the way
+        let has_fallen = rise <= 0.0;
+        let is_flat = rise.abs() <= FLAT * down.abs();
+        if has_fallen || is_flat && value <= from.value + ENOUGH * step * down {
+            found = Some((step, value, image.clone(), slope.clone()));
+            if is_flat || step == 1.0 {
+                break;
+            }
         }
         if has_fallen {
-            (low, low_slope) = (step, slope);
-            best = Some(trial);
+            (low, low_slope) = (step, rise);
         } else {
-            (high, high_slope) = (step, slope);
+            (high, high_slope) = (step, rise);
         }
         if !(high - low > 1e-12 * high) {
             break;
@@ -218,5 +242,10 @@ fn search(
         let zero = low - low_slope * (high - low) / (high_slope - low_slope);
         step = zero.clamp(low + 0.1 * (high - low), high - 0.1 * (high - low));
     }
-    Ok(best.map(|at| (at, false)))
+    let Some((step, value, image, slope)) = found else { return Ok(None) };
+    let weights = from.weights.iter().zip(&along);
+    let weights = weights.map(|(w, d)| (w + step * d).max(0.0)).collect();
+    let mut gradient = Vec::new();
+    atoms.pull_back(&slope, &mut gradient);
+    Ok(Some(At { weights, image, value, slope, gradient }))
 }

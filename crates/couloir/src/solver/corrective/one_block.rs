@@ -15,11 +15,11 @@ use super::phi::{Phi, Response};
 use super::restricted::RestrictedSet;
 use super::spectral::Spectral;
 use crate::certificate::Certificate;
-use crate::domain::{Confidence, NuclearShape};
+use crate::domain::NuclearShape;
 use crate::error::{Block, Error, Result, check_len};
-use crate::linalg::{Factors, dot};
+use crate::linalg::Factors;
 use crate::oracles::{Ledger, Oracles};
-use crate::problem::{MatrixOperator, PointX};
+use crate::problem::{MatrixOperator, PointX, Rounding};
 use crate::run::{Algorithm, Fact, Step};
 use crate::solver::inner::INNER_BUDGET;
 use crate::solver::mpcgs::YSolver;
@@ -34,6 +34,9 @@ const FLOOR: f64 = 1e-15;
 /// this many times the share. Measured on 2,000 x 2,000, 5 % observed, to a gap of 1e-3: with shares of 0.01, 0.03 and 0.1 of the
 /// gap 15, 13 and 13 calls, and 9.5, 5.7 and 3.9 s.
 const SPECTRAL_SHARE: f64 = 50.0;
+
+/// A gap of so many times what it is charged with for rounding is as good as rounding.
+const AT_FLOOR: f64 = 4.0;
 
 /// The corrective method on one block, running.
 pub struct OneBlock<'a, S> {
@@ -63,7 +66,8 @@ pub(super) struct Best {
     pub y: Vec<f64>,
     pub upper: f64,
     pub lower: f64,
-    pub confidence: Confidence,
+    /// What the bounds of the last pair were charged with for rounding.
+    pub charged: f64,
     /// Whether the certificate is that of the bounds.
     pub is_current: bool,
 }
@@ -78,7 +82,7 @@ impl Best {
             y: y.to_vec(),
             upper: f64::INFINITY,
             lower: f64::NEG_INFINITY,
-            confidence: Confidence::Exact,
+            charged: 0.0,
             is_current: false,
         }
     }
@@ -87,14 +91,20 @@ impl Best {
         self.upper - self.lower
     }
 
+    /// Whether the gap is as good as rounding, and has not fallen since it was `before`: answers of an oracle to gradients that are
+    /// rounding are new for ever, and lead nowhere.
+    pub fn is_at_floor(&self, before: f64) -> bool {
+        !(self.gap() < before) && self.gap() <= AT_FLOOR * self.charged
+    }
+
     /// Takes in bounds: `upper` of `max f(x, .)` at the point of the atoms, `lower` of `min f(., y)`.
     ///
     /// # Errors
     /// A point whose factors cannot be found.
     pub fn take(
         &mut self,
-        upper: f64,
-        lower: f64,
+        oracles: &Oracles<'_>,
+        [lower, upper]: [f64; 2],
         set: &impl RestrictedSet,
         image: &[f64],
         y: &[f64],
@@ -103,7 +113,12 @@ impl Best {
             self.upper = upper;
             match set.factors() {
                 Some(factors) => self.factors = Some(factors?),
-                None => set.write(&mut self.x),
+                // the bits that were certified
+                None if !oracles.has_operator() => self.x.copy_from_slice(image),
+                None => {
+                    set.write(&mut self.x);
+                    oracles.repair(Block::X, &mut self.x);
+                }
             }
             self.image.copy_from_slice(image);
             self.is_current = false;
@@ -124,7 +139,8 @@ impl Best {
         room.image.copy_from_slice(&self.image);
         oracles.prepare(room);
         let value = oracles.certifying(|o| o.value(room, &self.y))?;
-        self.certificate = Certificate::between(self.lower, value, self.upper, self.confidence);
+        let confidence = oracles.confidence();
+        self.certificate = Certificate::between(self.lower, value, self.upper, confidence);
         self.is_current = true;
         Ok(())
     }
@@ -139,14 +155,30 @@ impl Best {
         archive.numbers("y", &mut self.y)?;
         archive.number("upper", &mut self.upper)?;
         archive.number("lower", &mut self.lower)?;
-        archive.nested("confidence", |archive| self.confidence.state(archive))?;
+        archive.number("charged", &mut self.charged)?;
         archive.flag("is_current", &mut self.is_current)
     }
 }
 
-/// What rounding may hide in a value and in a difference of sums of so many terms.
-pub(super) fn rounding(terms: usize, size: f64) -> f64 {
-    (8.0 + (terms as f64).sqrt()) * f64::EPSILON * size
+/// What the lower and the upper bound of a pair are charged with beyond the gains of both blocks: the value, the way to members of
+/// the sets, and what is carried along. The point that is written and its image are mixtures of so many `terms`, of which each rounds,
+/// and `scale` is the size of those that enter the value; images that are the points themselves are what they are.
+pub(super) fn charges(
+    oracles: &Oracles<'_>,
+    rounding: &Rounding,
+    value: f64,
+    (terms, scale): (usize, f64),
+) -> [f64; 2] {
+    let [of_x, of_y] = oracles.charge_of_slack(rounding);
+    let carried = match oracles.has_operator() {
+        true => {
+            let way = rounding.steepest_x * oracles.farthest(Block::X);
+            2.0 * (8 + terms) as f64 * f64::EPSILON * (scale + way)
+        }
+        false => 0.0,
+    };
+    let of_value = rounding.value + 4.0 * f64::EPSILON * value.abs();
+    [of_value + of_y, of_value + of_x + carried]
 }
 
 impl<'a> OneBlock<'a, Atoms> {
@@ -225,6 +257,9 @@ impl<S: RestrictedSet> OneBlock<'_, S> {
             return Ok(());
         }
         self.set.image(&mut self.point.image);
+        if !self.oracles.has_operator() {
+            self.oracles.repair(Block::X, &mut self.point.image);
+        }
         self.oracles.prepare(&mut self.point);
         let Response { y, gap } = &mut self.response;
         let accuracy = 1e-3 * self.share * self.best.gap();
@@ -232,12 +267,15 @@ impl<S: RestrictedSet> OneBlock<'_, S> {
         self.oracles.grad_image(&self.point, y, &mut self.slope)?;
         let value = self.oracles.value(&self.point, y)?;
         let minimum = self.set.ask(&mut self.oracles, &self.slope)?;
-        let here = dot(&self.slope, &self.point.image);
-        let size = value.abs() + self.set.scale(&self.slope) + minimum.lower.abs();
-        let charge = rounding(self.set.len() + self.slope.len(), size);
-        let (upper, lower) = (value + *gap + charge, value - (here - minimum.lower) - charge);
-        self.best.confidence = self.best.confidence.and(minimum.confidence);
-        self.best.take(upper, lower, &self.set, &self.point.image, y)?;
+        let Self { oracles, set, slope, point, .. } = self;
+        let rounding = oracles.rounding(point, y, value);
+        let gain = set.gain(oracles, (slope, &point.image), &minimum, rounding.grad_x);
+        let mixed = (set.len(), set.scale(slope));
+        let [below, above] = charges(oracles, &rounding, value, mixed);
+        let sums = 4.0 * f64::EPSILON * (gain.gap + *gap);
+        let bounds = [value - gain.gap - below - sums, value + *gap + above + sums];
+        self.best.charged = gain.rounding + below + above + 2.0 * sums;
+        self.best.take(oracles, bounds, set, &point.image, y)?;
         self.is_asked = true;
         Ok(())
     }
@@ -255,13 +293,15 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         let size = self.best.upper.abs().max(self.best.lower.abs());
         let wanted = (self.share * gap).max(FLOOR * size);
         let knows_curvature = self.oracles.problem().capabilities().curvature.is_some();
+        // differences need responses that are better than values do
+        let needs_more = !knows_curvature && !self.oracles.has_best_response();
         let mut phi = Phi {
             knows_curvature,
             oracles: &mut self.oracles,
             solver: &mut self.solver,
             point: &mut self.point,
             response: &mut self.response,
-            accuracy: 1e-3 * wanted,
+            accuracy: if needs_more { 1e-6 } else { 1e-3 } * wanted,
         };
         let restricted = self.set.minimise(&mut phi, wanted)?;
         self.is_asked = false;
@@ -271,6 +311,7 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         }
         self.k += 1;
         let is_stuck = !is_new && !(restricted.fell > 0.0) && !(self.best.gap() < gap);
+        let is_stuck = is_stuck || self.best.is_at_floor(gap);
         Ok(if is_stuck { Step::NoProgress } else { Step::Advanced })
     }
 

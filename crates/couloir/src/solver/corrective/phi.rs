@@ -17,6 +17,13 @@ pub(super) struct Response {
 /// The step of differences where best responses are exact, and where they are iterations.
 const EXACT: f64 = 1e-7;
 const INEXACT: f64 = 1e-4;
+/// The most that slopes may change by along such a step, as a share of their size: `y` runs fast where the penalty is small, and a
+/// difference across a face of its set says nothing of either side.
+const EXACT_CHANGE: f64 = 1e-6;
+const INEXACT_CHANGE: f64 = 1e-5;
+/// What rounding leaves of second derivatives along such steps, as a share of their size.
+const EXACT_NOISE: f64 = 1e-5;
+const INEXACT_NOISE: f64 = 1e-4;
 
 /// `phi` as the problem's oracles give it.
 pub(super) struct Phi<'p, 'a> {
@@ -48,6 +55,7 @@ impl ImageFunction for Phi<'_, '_> {
         direction: &[f64],
         out: &mut [f64],
     ) -> Result<()> {
+        self.oracles.watch().check()?;
         if self.knows_curvature {
             if self.point.image != image {
                 self.look(image, out)?;
@@ -55,11 +63,32 @@ impl ImageFunction for Phi<'_, '_> {
             self.oracles.curvature(self.point, &self.response.y, direction, out)?;
             return Ok(());
         }
-        let step = if self.oracles.has_best_response() { EXACT } else { INEXACT };
+        let (mut step, most) = if self.oracles.has_best_response() {
+            (EXACT, EXACT_CHANGE)
+        } else {
+            (INEXACT, INEXACT_CHANGE)
+        };
         let mut ahead = image.to_vec();
         axpy(step, direction, &mut ahead);
         self.look(&ahead, out)?;
+        let size = |v: &mut dyn Iterator<Item = f64>| v.fold(0.0f64, |m, v| m.max(v.abs()));
+        let change = size(&mut out.iter().zip(slope).map(|(o, s)| o - s));
+        let allowed = most * size(&mut slope.iter().copied());
+        if change > allowed && allowed > 0.0 {
+            step *= allowed / change;
+            ahead.copy_from_slice(image);
+            axpy(step, direction, &mut ahead);
+            self.look(&ahead, out)?;
+        }
         out.iter_mut().zip(slope).for_each(|(o, s)| *o = (*o - s) / step);
         Ok(())
+    }
+
+    fn noise(&self) -> f64 {
+        match (self.knows_curvature, self.oracles.has_best_response()) {
+            (true, _) => 1e-12,
+            (false, true) => EXACT_NOISE,
+            (false, false) => INEXACT_NOISE,
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What a corrective method grows: a small part of X, with small coordinates, in which problems are cheap.
 
+use crate::certificate::Charged;
 use crate::domain::LinearMin;
-use crate::error::Result;
-use crate::linalg::Factors;
+use crate::error::{Block, Result};
+use crate::linalg::{Factors, dot, norm, sum_rounding};
 use crate::oracles::Oracles;
 use crate::state::Archive;
 
@@ -19,6 +20,11 @@ pub(in crate::solver) trait ImageFunction {
         direction: &[f64],
         out: &mut [f64],
     ) -> Result<()>;
+
+    /// How well [`bend`](Self::bend) is known, as a share of its size.
+    fn noise(&self) -> f64 {
+        1e-12
+    }
 }
 
 /// How a restricted problem was left.
@@ -55,6 +61,23 @@ pub(in crate::solver) trait RestrictedSet {
 
     /// The size of the terms in the inner product of a slope with the image of the point, for its rounding.
     fn scale(&self, slope: &[f64]) -> f64;
+
+    /// What the point may gain along `slope`, which was asked for last: a bound of `<slope, image - A p>` for all points `p` of the
+    /// set. The gradient errs by `error`; the image is that of the present point, as it was repaired.
+    fn gain(
+        &self,
+        oracles: &Oracles<'_>,
+        (slope, image): (&[f64], &[f64]),
+        minimum: &LinearMin,
+        error: f64,
+    ) -> Charged {
+        let (here, farthest) = (dot(slope, image), oracles.farthest(Block::X));
+        let sums = sum_rounding(slope.len()) * norm(slope) * norm(image)
+            + 4.0 * f64::EPSILON * (here.abs() + minimum.lower.abs());
+        // the gradient enters the minimum, and the product with the image through its operator
+        let rounding = sums + error * (oracles.diameters[0] + 2.0 * farthest);
+        Charged { gap: (here - minimum.lower).max(0.0) + rounding, rounding }
+    }
 
     /// Writes the point in full. Never called where there are [`factors`](Self::factors).
     fn write(&self, x: &mut [f64]);

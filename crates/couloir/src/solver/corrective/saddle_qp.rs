@@ -14,9 +14,8 @@
 //! <v, t>` bounds the gap all the way. Matrix games are the case `A = C = 0`. (Mehrotra, "On the implementation of a primal-dual
 //! interior point method", SIAM J. Optim. 1992; Wright, "Primal-Dual Interior-Point Methods", 1997, for monotone problems.)
 
-use super::cholesky::Cholesky;
 use crate::error::Result;
-use crate::linalg::{ExchangeTableau, axpy, dot};
+use crate::linalg::{Cholesky, ExchangeTableau, axpy, dot};
 use crate::watch::Watch;
 
 /// Iterations; ten to twenty are usual.
@@ -269,7 +268,7 @@ impl SaddleQp {
                 break;
             }
             let used = [x.used(unit), y.used(unit)];
-            let (w, v) = self.polish(&x.finished(), &y.finished(), used);
+            let (w, v) = self.polish(&x.finished(), &y.finished(), used, watch)?;
             let gap = self.gap(&w, &v);
             if gap < left {
                 (found, left) = ((w, v), gap);
@@ -290,7 +289,13 @@ impl SaddleQp {
     /// Solves the equations that hold with the weights in use alone, all other weights being zero: slopes equal to the multipliers,
     /// sums of one. By normal equations with a little on their diagonal, which repetition makes up for: the nearest solution
     /// where there are many.
-    fn polish(&self, w: &[f64], v: &[f64], used: [Vec<usize>; 2]) -> (Vec<f64>, Vec<f64>) {
+    fn polish(
+        &self,
+        w: &[f64],
+        v: &[f64],
+        used: [Vec<usize>; 2],
+        watch: &Watch,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
         let (k, l) = (self.a.len(), self.b.len());
         let [of_w, of_v] = used;
         let (m, n) = (of_w.len(), of_w.len() + of_v.len());
@@ -328,6 +333,7 @@ impl SaddleQp {
         let largest = columns.iter().map(|c| dot(c, c)).fold(0.0, f64::max);
         let mut normal = Cholesky::with_least_pivot(LEAST_PIVOT);
         for (i, column) in columns.iter().enumerate() {
+            watch.check()?;
             let mut row: Vec<f64> = columns[..=i].iter().map(|other| dot(column, other)).collect();
             row[i] += 1e-12 * largest;
             normal.append(row);
@@ -346,7 +352,7 @@ impl SaddleQp {
             out.iter_mut().for_each(|z| *z /= sum);
             out
         };
-        (spread(&of_w, &z[..m], k), spread(&of_v, &z[m..n], l))
+        Ok((spread(&of_w, &z[..m], k), spread(&of_v, &z[m..n], l)))
     }
 }
 

@@ -377,7 +377,8 @@ impl<'a> Certified<'a> {
                 minorant.constant -= bend.value;
                 minorant.error += bend.rounding + self.space.stale();
                 minorant.error += 4.0 * f64::EPSILON * (value.abs() + bend.value.abs());
-                let rounding = of_value.value + 4.0 * f64::EPSILON * (value.abs() + eps);
+                let [of_x, _] = self.oracles.charge_of_slack(&of_value);
+                let rounding = of_value.value + of_x + 4.0 * f64::EPSILON * (value.abs() + eps);
                 let upper = value + eps + rounding;
                 return Ok(Ok(Accepted { upper, rounding, minorant, eps, zeta, chi, needed }));
             }

@@ -155,9 +155,10 @@ impl HullSearch {
             let curvature = (2.0 * bend / self.square(m)).max(1e-3 * beta);
             if predicted + bend + rounding < 0.0 {
                 let value = oracles.value(&self.point, &self.response)?;
-                let of_value = oracles.rounding(&self.point, &self.response, value).value;
+                let rounding = oracles.rounding(&self.point, &self.response, value);
+                let [of_x, _] = oracles.charge_of_slack(&rounding);
                 let sums = 4.0 * f64::EPSILON * (value.abs() + answer.gap);
-                best = best.min(value + answer.gap + of_value + sums);
+                best = best.min(value + answer.gap + rounding.value + of_x + sums);
                 improved = true;
                 std::mem::swap(&mut x_k.image, &mut self.point.image);
                 std::mem::swap(&mut x_k.cache, &mut self.point.cache);

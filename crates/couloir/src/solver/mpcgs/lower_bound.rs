@@ -87,11 +87,12 @@ impl MixedY {
 
     /// What `f(u, .)` may lose between the exact mixture and the numbers that are kept, for every `u` of X.
     pub fn charge(&self, oracles: &Oracles<'_>, x: &PointX) -> f64 {
-        if self.rounding == 0.0 {
+        // room for a repair of the mixture, which moves it no further than rounding did, and the way from there to a member
+        let way = 2.0 * self.rounding + oracles.slack_of_y();
+        if way == 0.0 {
             return 0.0;
         }
-        // room for a repair of the mixture, which moves it no further than rounding did
-        2.0 * self.rounding * oracles.rounding(x, &self.y, 0.0).steepest_y
+        way * oracles.rounding(x, &self.y, 0.0).steepest_y
     }
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
