@@ -37,7 +37,8 @@ fn check(data: &Data, fitted: &Fitted) -> Result<(), String> {
 fn check_claims(data: &Data, fitted: &Fitted, certificate: Certificate) -> Result<(), String> {
     let (tau, y) = (fitted.tau(), &fitted.solution().y);
     let x = fitted.weights();
-    let objective = Objective { data, scale: fitted.model().scale(), level: fitted.fit().level };
+    let objective =
+        Objective { data, scale: fitted.model().scale(), level: fitted.fit().level_in_use() };
     let (lower, upper, gap) = (certificate.lower, certificate.upper, certificate.gap);
     let ensure = |holds: bool, what: String| if holds { Ok(()) } else { Err(what) };
     ensure(
