@@ -10,11 +10,13 @@ __all__ = [
     "__version__",
     "auto_tau",
     "check_gradient",
+    "check_set",
     "fit_completion",
     "fit_robust",
     "methods",
     "path_robust",
     "set_diameter",
+    "set_dim",
     "set_lmo",
     "solve",
     "write_fit_page",
@@ -73,5 +75,9 @@ def check_gradient(
 ) -> tuple[float, float]: ...
 def methods() -> list[tuple[str, str, bool]]: ...
 def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
+def check_set(
+    set: tuple[Any, ...], trials: int, nonnegative: bool, seed: int
+) -> tuple[list[str], int, float, bool, bool]: ...
+def set_dim(set: tuple[Any, ...]) -> int: ...
 def set_diameter(set: tuple[Any, ...]) -> float: ...
 def write_fit_page(record: str, details: dict[str, Any], path: str) -> None: ...

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,20 @@ from ._matrix_operator import FactoredProblem
 from ._problem import ImagedProblem, SaddleProblem, flat, functions
 from ._records import certificate
 from ._sets import LinearSet, _CoreSet
+from ._trust import check_start
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+def _shown(point: Floats) -> str:
+    """A point on one line."""
+    shape = " x ".join(map(str, point.shape))
+    entries = ", ".join(f"{v:.4g}" for v in point.ravel()[:6])
+    more = ", ..." if point.size > 6 else ""
+    return f"{shape}: [{entries}{more}], {np.count_nonzero(point)} entries other than zero"
+
+
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The best certified pair, and how the run went."""
 
@@ -41,6 +51,8 @@ class Solution:
     oracle_calls: tuple[int, int]
     #: What went wrong, where the status is "numerical trouble" or "contradiction".
     trouble: str | None = None
+    #: how often the test at the start called each function; not in ``oracle_calls``
+    check_calls: dict[str, int] = field(default_factory=dict)
     #: ``U``, ``s`` and ``V`` of ``x = (U * s) @ V.T``, where the method has kept nothing else of it
     factors: Factors | None = None
     _x: Floats | None = field(default=None, repr=False)
@@ -53,6 +65,30 @@ class Solution:
             return (left * s) @ right.T
         assert self._x is not None
         return self._x
+
+    def __str__(self) -> str:
+        bounds = self.certificate
+        calls = f"{self.oracle_calls[0]} over X, {self.oracle_calls[1]} over Y"
+        lines = [
+            f"status                {self.status}" + ("" if self.solved else " (not solved)"),
+            f"value                 between {bounds['lower']:.9g} and {bounds['upper']:.9g}",
+            f"certified gap         {bounds['gap']:.3g} (confidence: {bounds['confidence']})",
+            f"method                {self.method}, {self.n_iter} iterations",
+            f"linear minimisations  {calls}",
+            f"x                     {self._shown_x()}",
+            f"y                     {_shown(self.y)}",
+        ]
+        if self.trouble is not None:
+            lines.append(f"trouble               {self.trouble}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _shown_x(self) -> str:
+        if self.factors is None:
+            return _shown(self.x)
+        left, s, right = self.factors
+        return f"{len(left)} x {len(right)}, by factors of rank {len(s)}"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -99,6 +135,8 @@ def solve(
     checkpoint_every: float = 60.0,
     resume: str | os.PathLike[str] | None = None,
     whole_trace: bool = False,
+    check: bool = True,
+    verbose: bool = False,
 ) -> Solution:
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
 
@@ -121,6 +159,11 @@ def solve(
     ``resume`` goes on from one with the same bits (and keeps checkpoints there unless ``checkpoint`` names another
     file). Problem, sets, method, seed and start points must be the same; of a problem the core can tell no more than
     its value at the start.
+
+    ``check`` tests the problem before it is solved, at two points of each set: gradients against differences of values, an adjoint
+    against its image, a best response against other points, convexity in x and concavity in y between two points. A function that
+    is clearly wrong is a ``ValueError`` that names it, an entry and both numbers; ``solution.check_calls`` has what the test
+    cost. ``verbose`` prints progress about once a second.
 
     The trace has one record for each evaluation. With more than 16,384 of them every other record is dropped, as often as
     it takes; the first and the last stay. ``whole_trace`` keeps them all.
@@ -149,7 +192,17 @@ def solve(
         "max_iter": max_iter,
         "whole_trace": whole_trace,
     }
+    _known_type("seed", seed, Integral, "a whole number that is not negative")
+    if seed < 0:
+        raise ValueError(f"seed must be a whole number that is not negative; got {seed}")
     asked = functions(problem, x_shape, y_shape, method or "")
+    calls: dict[str, int] = {}
+    # points of a problem by factors may be too large to be formed
+    if check and resume is None and asked["factored"] is None:
+        imaged = asked["image"] is not None
+        calls = check_start(asked, x_set, y_set, ("grad_image" if imaged else "grad_x", "grad_y"), seed)
+    if verbose:
+        callback = _printing(callback)
     checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
     answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
     record = answer["record"]
@@ -166,7 +219,10 @@ def solve(
         trouble=record.get("trouble"),
         factors=None if factors is None else factors_of(factors, x_shape),
         _x=None if factors is not None else answer["x"].reshape(x_shape),
+        check_calls=calls,
     )
+    if verbose:
+        print(solution)
     if answer["exception"] is not None:
         raise Interrupted(solution) from answer["exception"]
     warn_of(answer, stacklevel=2)
@@ -179,6 +235,28 @@ def solve(
             message += f": {solution.trouble}"
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return solution
+
+
+def _known_type(name: str, value: Any, kind: Any, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {what}; got {value!r}")
+
+
+def _printing(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[dict[str, Any]], Any]:
+    """A callback that prints progress about once a second."""
+    last = [-1.0]
+
+    def call(record: dict[str, Any]) -> Any:
+        if record["seconds"] - last[0] >= 1.0 or last[0] < 0.0:
+            last[0] = record["seconds"]
+            print(
+                f"{record['seconds']:8.1f} s  iteration {record['iteration']:<8} gap {record['gap']:.3e}  "
+                f"value {record['lower']:.6g} to {record['upper']:.6g}",
+                flush=True,
+            )
+        return None if callback is None else callback(record)
+
+    return call
 
 
 def check_gradient(
@@ -219,6 +297,8 @@ def _side(
 ) -> tuple[tuple[int, ...], tuple[Any, ...], Floats | None]:
     """The shape of a set's points, the set for the core, and the start point."""
     point = None if start is None else np.asarray(start, dtype=np.float64)
+    if isinstance(given, type):
+        raise TypeError(f"{name} must be a set, got the class {given.__name__}: make one, as in {given.__name__}(...)")
     if isinstance(given, _CoreSet):
         return given.shape, given._described(), _flat_or_none(start_name, point, given.shape)
     if not isinstance(given, LinearSet):

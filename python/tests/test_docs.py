@@ -44,3 +44,16 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert names["solution"].solved and (tmp_path / "fit.html").exists()
     assert len(matplotlib.pyplot.get_fignums()) == 2
     matplotlib.pyplot.close("all")
+
+
+def test_the_code_of_the_pages_on_problems_and_sets_runs(capsys):
+    for name, count, shown in (
+        ("your-own-problem.md", 2, "grad_x does not fit problem.value"),
+        ("your-own-set.md", 2, "no fault found"),
+    ):
+        blocks = re.findall(r"```python\n(.*?)```", PAGE.with_name(name).read_text(), re.DOTALL)
+        assert len(blocks) == count
+        names = {}
+        for block in blocks:
+            exec(compile(block, name, "exec"), names)
+        assert shown in capsys.readouterr().out

@@ -11,6 +11,7 @@ mod evaluate;
 mod failure;
 mod files;
 mod fit;
+mod game;
 mod interrupt;
 mod memory;
 mod missed_tolerance;
@@ -82,6 +83,13 @@ enum Job {
     /// Make the page, the figures and the summary of a comparison again from its results
     #[command(arg_required_else_help = true)]
     Report(compare::ReportOptions),
+    /// Solve a zero-sum game: its value with certified bounds, and strategies for both players
+    ///
+    /// Finds a mixed strategy of x, who pays, and one of y, who is paid, whose exploitability (what both could gain together by a best
+    /// response to the other) is at most --tol. Matrix games are solved by restarted primal-dual steps, poker and Blotto by best
+    /// responses over their trees and paths.
+    #[command(arg_required_else_help = true)]
+    Game(game::Options),
     /// List, describe, download or make data sets
     #[command(subcommand)]
     Data(data::Job),
@@ -111,6 +119,7 @@ fn main() -> ExitCode {
         Job::Path(options) => path::run(&options, &mut out),
         Job::Compare(options) => compare::run(&options, &mut out),
         Job::Report(options) => compare::report(&options, &mut out),
+        Job::Game(options) => game::run(&options, &mut out),
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };

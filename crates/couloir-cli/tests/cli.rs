@@ -75,3 +75,43 @@ fn bad_options_get_one_line_and_exit_code_2() {
     }
     couloir().arg("dmeo").assert().code(2);
 }
+
+#[test]
+fn a_game_is_solved_from_a_file_or_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("game.csv");
+    std::fs::write(&file, "0, 2, -1\n-2, 0, 1\n\n1, -1, 0\n").expect("a file");
+    let run = |arguments: &[&str]| {
+        let done = couloir().arg("game").args(arguments).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).expect("text")
+    };
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&run(arguments)).expect("one JSON object")
+    };
+    let name = file.to_str().expect("a name");
+    let answer = json(&[name, "--json", "--tol", "1e-9"]);
+    assert!(answer["value"].as_f64().expect("a value").abs() < 1e-9);
+    assert!(answer["lower"].as_f64() <= Some(1e-12) && answer["upper"].as_f64() >= Some(-1e-12));
+    assert!(answer["gap"].as_f64().expect("a gap") <= 1e-9);
+    assert!((answer["x"][2].as_f64().expect("a weight") - 0.5).abs() < 1e-7);
+    assert_eq!(answer["y"].as_array().expect("a strategy").len(), 3);
+    let text = run(&[name]);
+    assert!(text.starts_with("value ") && text.contains("x, who pays"), "{text}");
+
+    let kuhn = json(&["kuhn", "--json", "--tol", "1e-8"]);
+    assert!((kuhn["value"].as_f64().expect("a value") + 1.0 / 18.0).abs() < 1e-8);
+    let blotto = json(&["blotto:3,3", "--json", "--tol", "1e-6"]);
+    assert!(blotto["value"].as_f64().expect("a value").abs() < 1e-6);
+
+    for (text, says) in
+        [("1,2\n3\n", "line 2: 1 payoffs"), ("1,x\n", "entry 2: `x`"), ("\n", "no payoffs")]
+    {
+        std::fs::write(&file, text).expect("a file");
+        let done = couloir().args(["game", name]).assert().code(2);
+        let error = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(error.contains(says) && error.lines().count() == 1, "{error}");
+    }
+    for wrong in ["blotto:3", "blotto:0,3", "chess"] {
+        couloir().args(["game", wrong]).assert().code(2);
+    }
+}

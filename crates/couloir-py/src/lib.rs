@@ -31,7 +31,7 @@ mod _couloir {
     #[pymodule_export]
     use super::path::{auto_tau, path_robust};
     #[pymodule_export]
-    use super::sets::{set_diameter, set_lmo};
+    use super::sets::{check_set, set_diameter, set_dim, set_lmo};
     #[pymodule_export]
     use super::solve::{check_gradient, methods, solve};
 }

@@ -13,15 +13,28 @@
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
 //! | [`Reweighting`] | selection, or a search in one dimension | a search in one or two dimensions | - |
 //! | [`LoSet`] | the user's closure | - | - |
+//!
+//! The others slide as printed. Balls: [`LinfBall`], [`LpBall`], [`KSupportBall`], [`GroupL1Ball`], [`OrderedL1Ball`], [`Ellipsoid`].
+//! Polytopes: [`Hypersimplex`], [`CappedSimplex`], [`BoxBudget`], [`SimplexBudget`], [`Permutahedron`], [`Birkhoff`], [`ConvexHull`],
+//! [`Treeplex`]. Graphs: [`Paths`], [`Flows`], [`SpanningTrees`], [`Matchings`]. Matrices: [`SpectralBall`], [`Spectrahedron`],
+//! [`Fantope`]. Made of other sets: [`Product`], [`Affine`]. [`check_set`] holds what a set says against what else it says.
 
 mod atom;
+mod balls;
 mod box_set;
 mod by_gram;
+mod check;
+mod combined;
+mod graphs;
+mod kinks;
 mod l1_ball;
 mod l2_ball;
 mod lo_set;
+mod matrices;
 mod mixture;
 mod nuclear_ball;
+mod plain;
+mod polytopes;
 mod reweighting;
 mod simplex;
 mod slide;
@@ -29,14 +42,23 @@ mod sum_repair;
 mod threshold;
 
 pub use atom::Atom;
+pub use balls::{Ellipsoid, GroupL1Ball, KSupportBall, LinfBall, LpBall, OrderedL1Ball};
 pub use box_set::BoxSet;
 pub(crate) use by_gram::mixed;
 pub use by_gram::{ByGram, Factor, Products};
+pub use check::{Directions, SetCheck, SetReport, check_set};
+pub use combined::{Affine, Product};
+pub use graphs::{Flows, Graph, Matchings, Paths, SpanningTrees};
 pub use l1_ball::L1Ball;
 pub use l2_ball::L2Ball;
 pub use lo_set::LoSet;
+pub use matrices::{Fantope, Spectrahedron, SpectralBall, TraceBound};
 pub use mixture::{MixGoal, MixTask, Mixture};
 pub use nuclear_ball::{LanczosSettings, NuclearBall, NuclearShape};
+pub use polytopes::{
+    Birkhoff, BoxBudget, CappedSimplex, ConvexHull, Hypersimplex, InformationSet, Permutahedron,
+    SimplexBudget, Treeplex,
+};
 pub use reweighting::Reweighting;
 pub use simplex::Simplex;
 pub(crate) use slide::OverAtoms;
@@ -167,6 +189,12 @@ pub trait Domain: Send + Sync {
     /// the numbers that are returned. A set without a repair of its own does not know.
     fn slack(&self) -> [f64; 2] {
         [0.0; 2]
+    }
+
+    /// Whether it is certain, for less work than a [`repair`](Domain::repair), that this point would keep its bits.
+    fn needs_no_repair(&self, p: &[f64]) -> bool {
+        let _ = p;
+        false
     }
 
     /// The total of the entries, if the set is `{p >= 0, sum p = total}` and nothing else: games on two simplices can be solved exactly.

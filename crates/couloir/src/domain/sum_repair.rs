@@ -26,7 +26,7 @@ pub(super) fn slack(bound: f64) -> [f64; 2] {
 /// far the point has moved. A point that is right up to [`ULPS`] keeps its bits.
 pub(super) fn repair_sum(p: &mut [f64], bound: f64, sum: Sum) -> f64 {
     let mut moved = 0.0;
-    if sum == Sum::Exactly && p.iter().any(|p| *p < 0.0) {
+    if sum == Sum::Exactly && has_negative(p) {
         let negative: f64 = p.iter().map(|p| p.min(0.0).powi(2)).sum();
         p.iter_mut().for_each(|p| *p = p.max(0.0));
         moved += negative.sqrt();
@@ -56,6 +56,11 @@ pub(super) fn repair_sum(p: &mut [f64], bound: f64, sum: Sum) -> f64 {
         moved += missing.abs() / (support as f64).sqrt() + f64::EPSILON * bound;
     }
     moved
+}
+
+/// Whether an entry is negative, looked for in blocks that need no branch for every entry.
+fn has_negative(p: &[f64]) -> bool {
+    p.chunks(512).any(|block| block.iter().fold(false, |found, p| found | (*p < 0.0)))
 }
 
 #[cfg(test)]

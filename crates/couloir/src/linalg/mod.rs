@@ -42,8 +42,8 @@ pub(crate) use vector::{
     slopes_of_differences,
 };
 pub(crate) use vector::{
-    axpby, axpy, combine, dot_difference, dot_of_differences, norm_squared, step_toward,
-    sum_rounding,
+    axpby, axpy, combine, dot_and_squares, dot_difference, dot_of_differences, length,
+    norm_squared, step_toward, sum_abs, sum_rounding,
 };
 pub use vector::{between, distance_squared, dot, norm, scale};
 

@@ -109,6 +109,30 @@ impl NuclearProjection {
         f64::EPSILON * (4.0 + self.thin.short() as f64)
     }
 
+    /// The ball of a repair.
+    fn repaired(&self, radius: f64) -> Goal {
+        let accepted = radius * (1.0 + 2.0 * f64::EPSILON);
+        Goal { accepted, target: radius * (1.0 - self.margin()), is_rough: false }
+    }
+
+    /// Whether the Gram matrix alone tells that [`repair`](Self::repair) would leave this point as it is.
+    pub(crate) fn is_inside(&mut self, p: &[f64], radius: f64) -> bool {
+        let h = self.thin.short();
+        self.thin.gram(p, &mut self.gram);
+        let square = trace(&self.gram, h);
+        // |P|_* <= sqrt(rank) |P|: saves the decomposition well inside
+        if !SAFE_SQUARES.contains(&square) {
+            return (h as f64).sqrt() * norm(p) <= radius;
+        }
+        let goal = self.repaired(radius);
+        if (h as f64 * square).sqrt() * (1.0 + self.thin.rounding()) <= radius {
+            return true;
+        }
+        let Ok(length) = self.decompose() else { return false };
+        let hidden = self.thin.rounding() * length * length;
+        matches!(self.look(goal, hidden), Sight::Inside)
+    }
+
     /// Projects a point that is outside of the ball by more than two units in the last place of the radius; returns how far
     /// it has moved. Any other point keeps its bits.
     ///
@@ -118,10 +142,7 @@ impl NuclearProjection {
         let mut copy = std::mem::take(&mut self.copy);
         copy.clear();
         copy.extend_from_slice(p);
-        let accepted = radius * (1.0 + 2.0 * f64::EPSILON);
-        let target = radius * (1.0 - self.margin());
-        let goal = Goal { accepted, target, is_rough: false };
-        let done = self.project_to(p, goal, |p| p.copy_from_slice(&copy));
+        let done = self.project_to(p, self.repaired(radius), |p| p.copy_from_slice(&copy));
         let moved = distance_squared(p, &copy).sqrt();
         self.copy = copy;
         done.map(|_| moved)

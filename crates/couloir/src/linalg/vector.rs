@@ -3,6 +3,7 @@
 //! any number of threads.
 
 use super::simd::{dispatch, fma};
+use super::spectral::max_abs;
 
 const LANES: usize = 8;
 /// Vectors of lanes that are summed side by side, so that a sum need not wait for the one before.
@@ -106,6 +107,12 @@ fn dot_body<const FUSED: bool>(v: [&[f64]; 2]) -> [f64; 1] {
 dispatch! { fn dot_piece = dot_body(v: [&[f64]; 2]) -> [f64; 1] }
 
 #[inline(always)]
+fn pair_body<const FUSED: bool>(v: [&[f64]; 2]) -> [f64; 3] {
+    lanes::<FUSED, 2, 3>(v, |[a, b]| [(a, b), (a, a), (b, b)])
+}
+dispatch! { fn pair_piece = pair_body(v: [&[f64]; 2]) -> [f64; 3] }
+
+#[inline(always)]
 fn difference_body<const FUSED: bool>(v: [&[f64]; 3]) -> [f64; 2] {
     lanes::<FUSED, 3, 2>(v, |[g, a, b]| [(g, a - b), (a - b, a - b)])
 }
@@ -147,15 +154,31 @@ pub fn norm_squared(a: &[f64]) -> f64 {
 /// `|a|`, also where the squares would overflow or vanish.
 #[must_use]
 pub fn norm(a: &[f64]) -> f64 {
-    let square = norm_squared(a);
+    length(a, norm_squared(a))
+}
+
+/// `|a|` of a vector with this square, which may have overflowed or vanished.
+pub(crate) fn length(a: &[f64], square: f64) -> f64 {
     if (1e-280..1e280).contains(&square) {
         return square.sqrt();
     }
-    let largest = a.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let largest = max_abs(a);
     if largest == 0.0 || !largest.is_finite() {
-        return if a.iter().any(|v| v.is_nan()) { f64::NAN } else { largest };
+        return if square.is_nan() { f64::NAN } else { largest };
     }
     largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// `[<a, b>, |a|^2, |b|^2]` in one pass.
+#[must_use]
+pub(crate) fn dot_and_squares(a: &[f64], b: &[f64]) -> [f64; 3] {
+    reduce([a, b], pair_piece)
+}
+
+/// The sum of all `|a_i|`.
+#[must_use]
+pub(crate) fn sum_abs(a: &[f64]) -> f64 {
+    reduce([a], |v| lanes::<false, 1, 1>(v, |[a]| [(a.abs(), 1.0)]))[0]
 }
 
 /// `|a - b|^2`.
@@ -376,12 +399,14 @@ mod tests {
             axpby(0.5, &b, 2.0, &mut moved);
             axpy(-1.0, &a, &mut moved);
             let (slope, square) = dot_difference(&a, &b, &c);
-            let sums = [dot(&a, &b), slope, square, dot_of_differences(&a, &b, &c), norm(&moved)];
-            (sums, moved)
+            let [along, of_a, of_b] = dot_and_squares(&a, &b);
+            assert_eq!([along, of_a, of_b], [dot(&a, &b), norm_squared(&a), norm_squared(&b)]);
+            let sums = [along, slope, square, dot_of_differences(&a, &b, &c), norm(&moved)];
+            ([&sums[..], &[sum_abs(&a)]].concat(), moved)
         };
         let (sums, moved) = on_threads(1, all);
         for threads in [2, 5] {
-            assert_eq!(on_threads(threads, all), (sums, moved.clone()));
+            assert_eq!(on_threads(threads, all), (sums.clone(), moved.clone()));
         }
         let sum = |term: &dyn Fn(usize) -> f64| (0..len).map(term).sum::<f64>();
         let plain = [
@@ -390,6 +415,7 @@ mod tests {
             sum(&|i| (b[i] - c[i]).powi(2)),
             sum(&|i| (a[i] - c[i]) * (b[i] - c[i])),
             sum(&|i| (0.5 * b[i] + 2.0 * (c[i] + 0.3 * (a[i] - c[i])) - a[i]).powi(2)).sqrt(),
+            sum(&|i| a[i].abs()),
         ];
         for (sum, plain) in sums.iter().zip(plain) {
             assert!((sum - plain).abs() < 1e-10 * len as f64, "{sum} is not {plain}");

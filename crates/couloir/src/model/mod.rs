@@ -5,6 +5,7 @@ mod classifier;
 mod classifier_file;
 mod completion;
 mod fit;
+pub mod games;
 mod group_robust;
 pub mod loss;
 mod measures;

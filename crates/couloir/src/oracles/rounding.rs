@@ -65,6 +65,18 @@ impl Oracles<'_> {
         .checked()
     }
 
+    /// A bound of all entries of `grad_y f(u, y)`, for every `u` of X: [`steepest_y`](Rounding::steepest_y) alone.
+    pub(crate) fn steepest_y(&self, at: &PointX, y: &[f64]) -> f64 {
+        if self.seen.is_some() {
+            return self.rounding(at, y, 0.0).steepest_y;
+        }
+        let steepest = self.ask(|problem| {
+            let known = problem.capabilities().rounding;
+            known.map(|known| known.steepest_y(at.prepared(), y, self.diameters))
+        });
+        steepest.filter(|bound| bound.is_finite()).unwrap_or(f64::INFINITY)
+    }
+
     /// What rounding makes of `constant + min <slope, .>` over X, for a slope of this length.
     pub(crate) fn rounding_of_minimum(&self, constant: f64, length: f64) -> f64 {
         let sum = sum_rounding(self.problem.dim_x());

@@ -6,8 +6,8 @@
 
 use crate::linalg::spectral::Thin;
 use crate::linalg::{
-    MOST_POINTS, distance_squared, dot, dot_difference, gram_of_differences, norm,
-    slopes_of_differences,
+    MOST_POINTS, distance_squared, dot, dot_and_squares, dot_difference, gram_of_differences,
+    length, norm, slopes_of_differences,
 };
 
 /// Inner products of images of which this process may hold only a part.
@@ -30,6 +30,14 @@ pub trait ImageSpace: Send + Sync {
     /// `|a|`.
     fn norm(&self, a: &[f64]) -> f64 {
         self.length(norm(a))
+    }
+
+    /// `[<a, b>, |a|, |b|]`, reading each image once.
+    fn dot_and_lengths(&self, a: &[f64], b: &[f64]) -> [f64; 3] {
+        let [along, of_a, of_b] = dot_and_squares(a, b);
+        let mut sums = [along];
+        self.sum(&mut sums);
+        [sums[0], self.length(length(a, of_a)), self.length(length(b, of_b))]
     }
 
     /// `|a - b|`.
@@ -126,6 +134,7 @@ mod tests {
         let [a, b, c, origin] = &points[..] else { panic!("four points") };
         let mut out =
             vec![space.dot(a, b), space.norm(a), space.distance(a, b), space.slope(a, b, c)];
+        out.extend(space.dot_and_lengths(a, b));
         let mut slopes = [0.0; 3];
         space.slopes(origin, &[a, b, c], b, &mut slopes);
         let (mut gram, mut cross, mut symmetric) = ([0.0; 9], [0.0; H * H], [0.0; H * H]);

@@ -81,4 +81,9 @@ pub trait KnownRounding: Send + Sync {
     /// Bounds at a pair; [`steepest_y`](Rounding::steepest_y) for all points within `reach[0]` of `x`, and
     /// [`steepest_x`](Rounding::steepest_x) for all within `reach[1]` of `y`.
     fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding;
+
+    /// [`steepest_y`](Rounding::steepest_y) alone, for less work where that is possible.
+    fn steepest_y(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> f64 {
+        self.rounding(at, y, reach).steepest_y
+    }
 }

@@ -5,19 +5,27 @@
 //! opposite vertices of each set costs six values, a gradient and two linear minimisations in each block. Oracles of the user
 //! may take minutes: they are not asked. Where an image is a product with an operator, nothing is.
 
-use crate::domain::Confidence;
+use crate::domain::{Confidence, Domain};
 use crate::error::{Block, Error, Result};
 use crate::oracles::{Oracles, check_order};
-use crate::problem::PointX;
+use crate::problem::{PointX, SaddleProblem};
 use crate::solver::Solution;
 
 /// Looks at a solution that is said to be solved; where its bounds are contradicted the status says so, and the certificate is
 /// withdrawn.
-pub(super) fn look_last(solution: &mut Solution, mut oracles: Oracles<'_>) {
-    let has_operator = oracles.problem().capabilities().operator.is_some();
+///
+/// # Errors
+/// Dimensions that disagree.
+pub(super) fn look_last(
+    solution: &mut Solution,
+    problem: &dyn SaddleProblem,
+    (x_set, y_set): (&dyn Domain, &dyn Domain),
+) -> Result<()> {
+    let has_operator = problem.capabilities().operator.is_some();
     if !solution.outcome.status.is_solved() || has_operator {
-        return;
+        return Ok(());
     }
+    let mut oracles = Oracles::new(problem, x_set, y_set)?;
     let found = oracles.certifying(|o| compare(solution, o));
     let outcome = &mut solution.outcome;
     outcome.ledger.certificate = outcome.ledger.certificate + oracles.ledger().certificate;
@@ -25,6 +33,7 @@ pub(super) fn look_last(solution: &mut Solution, mut oracles: Oracles<'_>) {
     if let Err(error @ Error::Contradiction { .. }) = found {
         outcome.contradict(error);
     }
+    Ok(())
 }
 
 fn compare(solution: &Solution, oracles: &mut Oracles<'_>) -> Result<()> {

@@ -30,11 +30,14 @@ pub(super) fn return_members(
     problem: &dyn SaddleProblem,
     (x_set, y_set): (&dyn Domain, &dyn Domain),
 ) -> Result<()> {
-    let (mut x, mut y) = (solution.x.clone(), solution.y.clone());
-    let moved = [x_set.repair(&mut x), y_set.repair(&mut y)];
-    if moved == [0.0; 2] {
+    let repaired = [(x_set, &solution.x), (y_set, &solution.y)].map(|(set, p)| repaired(set, p));
+    if repaired.iter().all(Option::is_none) {
         return Ok(());
     }
+    let moved = [&repaired[0], &repaired[1]].map(|p| p.as_ref().map_or(0.0, |(_, moved)| *moved));
+    let [x, y] = repaired.map(|p| p.map(|(p, _)| p));
+    let x = x.unwrap_or_else(|| solution.x.clone());
+    let y = y.unwrap_or_else(|| solution.y.clone());
     let mut oracles = Oracles::new(problem, x_set, y_set)?;
     let [charge_x, charge_y] = oracles.certifying(|o| charges(o, &x, &y, moved))?;
     let Solution { outcome, .. } = solution;
@@ -52,6 +55,17 @@ pub(super) fn return_members(
     outcome.ledger.certificate = outcome.ledger.certificate + oracles.ledger().certificate;
     (solution.x, solution.y) = (x, y);
     Ok(())
+}
+
+/// The point of the set in place of one that rounding has left outside, and how far it is from there. A point that stays is not
+/// even copied where that is known: it may be large.
+fn repaired(set: &dyn Domain, p: &[f64]) -> Option<(Vec<f64>, f64)> {
+    if set.needs_no_repair(p) {
+        return None;
+    }
+    let mut member = p.to_vec();
+    let moved = set.repair(&mut member);
+    (moved != 0.0).then_some((member, moved))
 }
 
 /// What the moves of both points are charged with.

@@ -6,7 +6,7 @@ use super::{Method, Start};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::linalg::Factors;
-use crate::oracles::{Counter, Oracles};
+use crate::oracles::Counter;
 use crate::problem::{PointX, SaddleProblem, WithFallbacks};
 use crate::run::{
     Algorithm, Checkpoints, Clock, Flow, MemoryLimit, NoClock, Observer, Outcome, StopRules,
@@ -281,8 +281,9 @@ impl<'a> Solve<'a> {
         // factors are never formed here, and their certificate takes no other look
         if solution.factors.is_none() {
             // the points as they are, and their certificate, are what there is where gradients fail now
-            let _ = return_members(&mut solution, rules, self.problem, (self.x_set, self.y_set));
-            look_last(&mut solution, Oracles::new(self.problem, self.x_set, self.y_set)?);
+            let sets = (self.x_set, self.y_set);
+            let _ = return_members(&mut solution, rules, self.problem, sets);
+            look_last(&mut solution, self.problem, sets)?;
         }
         Ok(solution)
     }

@@ -188,14 +188,10 @@ impl Domain for NuclearBall {
 
     /// Projects, on balls that have an exact prox; larger ones leave points as they are.
     fn repair(&self, p: &mut [f64]) -> f64 {
+        if self.needs_no_repair(p) {
+            return 0.0;
+        }
         let thin = Thin::new(self.rows, self.cols);
-        if thin.short() > self.exact_up_to {
-            return 0.0;
-        }
-        // |P|_* <= sqrt(rank) |P|: saves the decomposition well inside
-        if (thin.short() as f64).sqrt() * norm(p) <= self.radius {
-            return 0.0;
-        }
         NuclearProjection::new(thin).repair(p, self.radius).unwrap_or(0.0)
     }
 
@@ -203,6 +199,12 @@ impl Domain for NuclearBall {
     fn slack(&self) -> [f64; 2] {
         let length = (8 + 2 * self.rows.min(self.cols)) as f64 * f64::EPSILON * self.radius;
         [length, length * (self.dim() as f64).sqrt()]
+    }
+
+    /// Larger balls leave points as they are; for others a Gram matrix tells, but for points at the very border.
+    fn needs_no_repair(&self, p: &[f64]) -> bool {
+        let thin = Thin::new(self.rows, self.cols);
+        thin.short() > self.exact_up_to || NuclearProjection::new(thin).is_inside(p, self.radius)
     }
 
     fn repairs_quickly(&self) -> bool {

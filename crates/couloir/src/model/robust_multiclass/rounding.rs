@@ -1,6 +1,7 @@
 //! Bounds of the rounding in values and gradients of the robust model, from the lengths of its rows.
 
 use super::RobustMulticlass;
+use crate::linalg::spectral::max_abs;
 use crate::linalg::sum_rounding;
 use crate::problem::{KnownRounding, PreparedImage, Rounding, SaddleProblem};
 
@@ -27,13 +28,10 @@ impl KnownRounding for RobustMulticlass {
         let score = self.settings.tau * longest;
         let score_error = unit * (self.lengths.most_entries + 2) as f64 * score * h.sqrt();
         let slope = self.slope_squared().sqrt();
-        let largest = self.loss.at_zero(self.classes()) + slope * score;
+        let largest = self.largest_loss();
         let of_a_loss = slope * score_error + OF_A_LOSS * unit * (largest + score);
         let penalty = self.uncertainty.value(y).abs();
-        let steepest = self.scratch.with(y.len(), |slopes| {
-            self.uncertainty.slopes(y, slopes);
-            slopes.iter().fold(0.0f64, |most, slope| most.max(slope.abs()))
-        });
+        let steepest = self.steepest_penalty(y);
         let of_penalty = OF_THE_PENALTY * unit;
         let sums = sum_rounding(n) * (self.value(at, y).abs() + penalty);
         let in_slope = self.loss.curvature() * score_error + (OF_A_LOSS + n as f64) * unit * slope;
@@ -42,7 +40,32 @@ impl KnownRounding for RobustMulticlass {
             grad_x: self.weight * longest * in_slope,
             grad_y: dim.sqrt() * (self.weight * of_a_loss + of_penalty * steepest),
             steepest_x: 1.001 * self.weight * longest * slope,
-            steepest_y: 1.001 * (self.weight * largest + steepest),
+            steepest_y: self.steepest(steepest),
         }
+    }
+
+    fn steepest_y(&self, _at: PreparedImage<'_>, y: &[f64], _reach: [f64; 2]) -> f64 {
+        self.steepest(self.steepest_penalty(y))
+    }
+}
+
+impl RobustMulticlass {
+    /// The loss of a row at the most.
+    fn largest_loss(&self) -> f64 {
+        let score = self.settings.tau * self.lengths.longest;
+        self.loss.at_zero(self.classes()) + self.slope_squared().sqrt() * score
+    }
+
+    /// The largest slope of the penalty.
+    fn steepest_penalty(&self, y: &[f64]) -> f64 {
+        self.scratch.with(y.len(), |slopes| {
+            self.uncertainty.slopes(y, slopes);
+            max_abs(slopes)
+        })
+    }
+
+    /// The largest slope in `y`, with the largest one of the penalty.
+    fn steepest(&self, of_penalty: f64) -> f64 {
+        1.001 * (self.weight * self.largest_loss() + of_penalty)
     }
 }

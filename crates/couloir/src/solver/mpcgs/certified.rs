@@ -508,7 +508,7 @@ impl<'a> Certified<'a> {
 
 /// The FW-gap at the start, and the size of its numbers.
 fn first_gap(oracles: &mut Oracles<'_>, x: &PointX, y: &[f64]) -> Result<(Certificate, f64)> {
-    let mut scratch = GapScratch::new(x.x.len(), y.len());
+    let mut scratch = GapScratch::without_vertex(x.x.len(), y.len());
     let certificate = oracles.certifying(|o| fw_gap(o, x, y, &mut scratch))?;
     let size = scratch.size(oracles, &certificate, &x.x, y);
     Ok((certificate, size))

@@ -9,7 +9,7 @@
 use super::points::{Gradient, Slope};
 use crate::domain::{MixGoal, Mixture};
 use crate::error::{Block, Result};
-use crate::linalg::step_toward;
+use crate::linalg::{step_toward, sum_abs};
 use crate::oracles::Oracles;
 use crate::problem::PointX;
 use crate::state::Archive;
@@ -68,10 +68,10 @@ impl MixedY {
 
     /// Moves towards another `y`.
     pub fn step(&mut self, weight: f64, to: &[f64]) {
-        let sizes = |y: &[f64]| y.iter().map(|y| y.abs()).sum::<f64>();
-        let before = sizes(&self.y);
+        let before = sum_abs(&self.y);
         step_toward(weight, to, &mut self.y);
-        let after = 2.0 * f64::EPSILON * (before.max(sizes(&self.y)) + 2.0 * weight * sizes(to));
+        let after =
+            2.0 * f64::EPSILON * (before.max(sum_abs(&self.y)) + 2.0 * weight * sum_abs(to));
         self.rounding = (1.0 - weight) * self.rounding + after;
     }
 
@@ -92,7 +92,7 @@ impl MixedY {
         if way == 0.0 {
             return 0.0;
         }
-        way * oracles.rounding(x, &self.y, 0.0).steepest_y
+        way * oracles.steepest_y(x, &self.y)
     }
 
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {

@@ -102,7 +102,7 @@ impl KnownConstants for Smoothed<'_> {
 }
 
 impl KnownRounding for Smoothed<'_> {
-    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: f64) -> Rounding {
+    fn rounding(&self, at: PreparedImage<'_>, y: &[f64], reach: [f64; 2]) -> Rounding {
         let known = self.inner.capabilities().rounding;
         let of_f = known.map_or(Rounding::NONE, |known| known.rounding(at, y, reach));
         let square = distance_squared(y, &self.centre);
@@ -112,6 +112,7 @@ impl KnownRounding for Smoothed<'_> {
             value: of_f.value + share * self.smoothing * (square + f64::EPSILON * lengths),
             grad_x: of_f.grad_x,
             grad_y: of_f.grad_y + 4.0 * f64::EPSILON * self.smoothing * (square.sqrt() + lengths),
+            steepest_x: of_f.steepest_x,
             steepest_y: of_f.steepest_y + self.smoothing * square.sqrt() * (1.0 + share),
         }
     }

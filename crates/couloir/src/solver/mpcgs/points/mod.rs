@@ -532,9 +532,8 @@ impl PointSpace {
         rounding: &Rounding,
     ) -> Numbers {
         let space = oracles.images();
-        let along = space.dot(&self.gradient.in_image, &at.image);
-        let lengths = space.norm(&self.gradient.in_image) * space.norm(&at.image);
-        let sums = 3.0 * sum_rounding(at.image.len()) * lengths
+        let [along, steepness, length] = space.dot_and_lengths(&self.gradient.in_image, &at.image);
+        let sums = 3.0 * sum_rounding(at.image.len()) * (steepness * length)
             + 4.0 * f64::EPSILON * (value.abs() + along.abs());
         // the gradient errs on the way from the point to any other of the set, and from where it was taken
         let error = rounding.value + 2.0 * rounding.grad_x * oracles.diameters[0] + sums;
