@@ -25,7 +25,7 @@ def exponent(xs, ys):
 
 def run(goals, quick):
     steps, rounds = (3, 1) if quick else (5, 3)
-    print(f"base {BASE}, 80 non-zeros a row, dro, lambda_n 1, gap/s <= {TOL:g}; medians of {rounds}")
+    print(f"base {BASE}, 80 non-zeros a row, dro, level 1, gap/s <= {TOL:g}; medians of {rounds}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for which in BASE:

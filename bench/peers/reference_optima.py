@@ -28,7 +28,7 @@ import numpy as np
 
 TOLERANCE = 1e-10  # gap and residuals, absolute and relative, that Clarabel is asked for
 
-#        name                  h  d   n  scaling  lambda_n  tau  intercept
+#        name                  h  d   n  scaling  level  tau  intercept
 INSTANCES = [
     ("two-classes-dro",        2, 3, 24, "dro",      1.0,    0.2, None),
     ("two-classes-paper-wide", 2, 2, 30, "paper",    1.0,   60.0, None),
@@ -97,14 +97,14 @@ def main():
     print("# attained: the exact value at its X drawn into the ball; up to 2e-10 below the optimum that it reports, whose")
     print("# variables l and r keep a little slack.")
     rng = np.random.default_rng(20)
-    for name, classes, features, n, scaling, lambda_n, tau, intercept in INSTANCES:
+    for name, classes, features, n, scaling, level, tau, intercept in INSTANCES:
         rows, labels = rows_and_labels(rng, classes, features, n)
         whole = rows if intercept is None else np.hstack([rows, np.full((n, 1), intercept)])
-        c = lambda_n / n if scaling == "dro" else lambda_n
+        c = level / n if scaling == "dro" else level
         optimum, x, w = solve(whole, labels, classes, c, tau)
         lower, upper = bracket(whole, labels, c, tau, x, w)
         print(f"\ninstance {name}")
-        print(f"scaling {scaling}\nlambda_n {lambda_n:g}\ntau {tau:g}\nclasses {classes}")
+        print(f"scaling {scaling}\nlevel {level:g}\ntau {tau:g}\nclasses {classes}")
         if intercept is not None:
             print(f"intercept {intercept:g}")
         if not (abs(upper - optimum) < 1e-9 and lower <= optimum + 1e-9):

@@ -106,7 +106,7 @@ pub fn results(bytes: &[u8]) {
 
 /// The first lines of a file of results.
 pub const SETTINGS: &str = concat!(
-    r#"{"kind":"comparison","version":"1","objective":"dro","tau":1,"lambda_n":1,"start":"uniform","#,
+    r#"{"kind":"comparison","version":"1","objective":"dro","tau":1,"level":1,"start":"uniform","#,
     r#""time_budget":1,"seed":0,"threads":1,"machine":{}}"#,
     "\n",
     r#"{"kind":"data","data":"a","n":1,"d":1,"classes":2,"entries":1,"tau":1,"scale":1}"#,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -14,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _couloir
 from ._checkpoints import checkpoint_options, warn_of
@@ -32,22 +33,40 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear classifier that is fitted to its hardest rows.
 
     It minimises, over matrices of weights of nuclear norm at most ``tau``, the softmax losses of the rows as an
-    adversary weighs them, who pays for moving away from equal weights::
+    adversary weighs them. The adversary starts from nominal weights q, which are equal unless ``sample_weight`` or
+    ``class_weight`` say otherwise, and pays for moving away from them::
 
-        max over y in the simplex of  sum_i y_i loss_i - lambda_n / (2 n) |n y - 1|^2
+        max over y in the simplex of  sum_i y_i loss_i - penalty(y)
 
-    The larger ``lambda_n``, the closer the weights stay to equal. Every fit comes with a certificate: by how much at
-    most the weights miss the optimum.
+    Every fit comes with a certificate: an upper bound on the distance from the optimal value.
 
     Parameters
     ----------
     tau : float or "auto", default="auto"
         The radius of the nuclear-norm ball. "auto" takes ``sqrt(n h)`` over the mean length of a row, for n rows
         and h classes.
-    lambda_n : float, default=1.0
-        What the adversary pays.
+    uncertainty : {"chi2", "kl", "cvar", "chi2-ball", "kl-ball", "tv-ball", "group", "label", "none"}, default="chi2"
+        What the adversary may do, and what it costs, with c the ``level``:
+
+        - "chi2": any weights, at the cost ``c/2 sum_i (y_i - q_i)^2 / q_i``;
+        - "kl": any weights, at the cost ``c sum_i y_i log(y_i / q_i)``;
+        - "cvar": weights ``y_i <= q_i / alpha``, so that the worst share alpha of the rows counts;
+        - "chi2-ball", "kl-ball", "tv-ball": weights with ``sum_i (y_i - q_i)^2 / q_i``, ``sum_i y_i log(y_i / q_i)`` or
+          ``1/2 sum_i |y_i - q_i|`` at most rho;
+        - "group": weights w of the G groups that ``fit`` takes, at the cost ``c/2 G sum_g (w_g - 1/G)^2``; within a group rows
+          keep their proportions;
+        - "label": the same with the classes as groups, and their shares in q in place of 1/G;
+        - "none": nothing, which is the plain model.
+    level : float or None, default=None
+        The strength c of the penalty: smaller values give the adversary more freedom, large ones leave the weights
+        where the penalty is zero; for "group" and "label" 0 is the worst group alone. For "cvar" it is alpha, at most 1, and for
+        the balls rho, where larger values give more freedom and 0 is the plain model. None is 1 for "chi2" and "kl", 0.1 for
+        "group" and "label", 0.3 for "cvar" and "kl-ball", 0.5 for "chi2-ball" and 0.2 for "tv-ball".
+    class_weight : None, "balanced" or dict, default=None
+        Factors for the weights of the rows of each class. "balanced" gives all classes the same weight in total; classes that a
+        dict does not name have the factor 1.
     objective : {"dro", "paper"}, default="dro"
-        "paper" divides the losses by n, so that the adversary hardly moves.
+        "paper" divides the losses by n, the scaling printed in the paper, with nearly uniform weights; for "chi2" alone.
     method : str, default="certified"
         The method of the core, by the name that the command line knows it by.
     tol : float, default=0.1
@@ -90,7 +109,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : array of shape (n_classes,), or (1,)
     n_iter_ : int
     sample_weights_ : array of shape (n_samples,)
-        The adversary's weights, of mean 1: the larger, the harder the row.
+        The adversary's weights, of mean 1: the larger, the harder the row. Rows of weight zero have none.
     certificate_ : dict
         gap, gap_x, gap_y, lower, upper, bound, confidence, status, solved, and the ledger of oracle calls.
     trace_ : dict of arrays
@@ -123,7 +142,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         tau: float | str = "auto",
-        lambda_n: float = 1.0,
+        uncertainty: str = "chi2",
+        level: float | None = None,
+        class_weight: Any = None,
         objective: str = "dro",
         method: str = "certified",
         tol: float = 0.1,
@@ -140,7 +161,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.tau = tau
-        self.lambda_n = lambda_n
+        self.uncertainty = uncertainty
+        self.level = level
+        self.class_weight = class_weight
         self.objective = objective
         self.method = method
         self.tol = tol
@@ -156,12 +179,22 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.checkpoint_every = checkpoint_every
         self.resume = resume
 
-    def fit(self, X: Any, y: ArrayLike) -> RobustClassifier:
-        """Fits the weights to rows and their labels."""
-        settings = self._settings(self.tau, self.lambda_n)
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> RobustClassifier:
+        """Fits the weights to rows and their labels.
+
+        ``sample_weight`` says what each row weighs: whole numbers count it so often, and rows of weight zero are left out.
+        ``groups`` has a label for each row, which ``uncertainty="group"`` needs.
+        """
+        settings = self._settings(self.tau, self.level)
         before = self._last_fit() if self.warm_start else None
         checkpoints = checkpoint_options(self.checkpoint, self.checkpoint_every, self.resume)
-        self._fit(X, y, settings, before, checkpoints)
+        self._fit(X, y, settings, before, checkpoints, sample_weight, groups)
         return self
 
     def _fit(
@@ -169,14 +202,18 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: ArrayLike,
         settings: dict[str, Any],
-        before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
+        before: tuple[NDArray[Any], Floats, Floats, Floats, int] | None,
         checkpoints: dict[str, Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> None:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
         classes, labels = _classes_and_labels(y)
-        centre, factor = self._columns(X)
+        weights = _weights(sample_weight, X)
+        settings["class_weight"] = _class_factors(self.class_weight, classes)
+        centre, factor = self._columns(X, weights)
         units = X.shape[0] if self.objective == "paper" else 1
         start = _start(before, classes, X.shape)
         answer = _couloir.fit_robust(
@@ -189,6 +226,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             start,
             partial(_print_progress, units) if self.verbose else None,
             checkpoints,
+            weights,
+            _group_numbers(groups, X),
         )
         entries = int(X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X))
         self._record = {**answer["record"], "entries": entries}
@@ -233,11 +272,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _settings(self, tau: float | str, lambda_n: float) -> dict[str, Any]:
+    def _settings(self, tau: float | str, level: float | None) -> dict[str, Any]:
         auto = isinstance(tau, str) and tau == "auto"
         if not auto:
             _check_number("tau", tau, "a positive number or 'auto'")
-        _check_number("lambda_n", lambda_n)
+        if level is not None:
+            _check_level("level", level)
         _check_number("tol", self.tol)
         if self.max_time is not None:
             _check_number("max_time", self.max_time, "a positive number or None")
@@ -247,7 +287,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"scale must be True, False or 'auto', got {self.scale!r}")
         return {
             "tau": None if auto else float(tau),
-            "lambda_n": float(lambda_n),
+            "uncertainty": self.uncertainty,
+            "level": None if level is None else float(level),
+            "class_weight": None,
             "objective": self.objective,
             "method": self.method,
             "tol": float(self.tol),
@@ -275,8 +317,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
         return int(self.n_jobs)
 
-    def _columns(self, X: Any) -> tuple[Floats, Floats]:
+    def _columns(self, X: Any, weights: Floats | None) -> tuple[Floats, Floats]:
         """What to take off each column, and what to multiply it by."""
+        if weights is not None:
+            some = weights > 0.0
+            X, weights = (X, weights) if some.all() else (X[some], weights[some])
+            # all the same are none
+            weights = None if np.ptp(weights) == 0.0 else weights / weights.max()
         centre, size = np.zeros(X.shape[1]), np.ones(X.shape[1])
         scaled = not sp.issparse(X) if isinstance(self.scale, str) else self.scale
         if scaled and sp.issparse(X):
@@ -285,12 +332,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # some columns at a time, so that no copy of the whole is made
             for first in range(0, X.shape[1], _BLOCK):
                 block = slice(first, first + _BLOCK)
-                centre[block], size[block] = self._centre_and_size(X[:, block])
+                centre[block], size[block] = self._centre_and_size(X[:, block], weights)
         factor = 1.0 / np.where(size > 0.0, size, 1.0)
         return centre, np.where(np.isfinite(factor), factor, 1.0)
 
-    def _centre_and_size(self, X: Floats) -> tuple[Floats, Floats]:
-        """The mean and the standard deviation of dense columns."""
+    def _centre_and_size(self, X: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+        """The mean and the standard deviation of dense columns, by these weights of the rows."""
         # in one order, for the same bits however X lies
         shares = np.array(X, order="C")
         # numbers near the ends of the range must not overflow on the way
@@ -298,21 +345,26 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         largest[largest == 0.0] = 1.0
         shares /= largest
         if self.fit_intercept:
-            centre = shares.mean(axis=0) * largest
-            spread = shares.std(axis=0)
+            middle = np.average(shares, axis=0, weights=weights)
+            centre = middle * largest
+            if weights is None:
+                spread = shares.std(axis=0)
+            else:
+                spread = np.sqrt(np.average((shares - middle) ** 2, axis=0, weights=weights))
         else:
             centre = np.zeros(X.shape[1])
-            spread = np.sqrt(np.mean(shares**2, axis=0))
+            spread = np.sqrt(np.average(shares**2, axis=0, weights=weights))
         # a column that is the same in every row but for rounding says nothing
         return centre, np.where(spread > 1e-12, spread * largest, largest)
 
-    def _last_fit(self) -> tuple[NDArray[Any], Floats, Floats, Floats] | None:
+    def _last_fit(self) -> tuple[NDArray[Any], Floats, Floats, Floats, int] | None:
         if not hasattr(self, "coef_"):
             return None
         coef, intercept = self.coef_, np.broadcast_to(self.intercept_, len(self.intercept_))
         if len(self.classes_) == 2:
             coef, intercept = _two_sided(coef), _two_sided(intercept)
-        return self.classes_, coef, np.ascontiguousarray(intercept), self.sample_weights_
+        rows = len(self.sample_weights_)
+        return self.classes_, coef, np.ascontiguousarray(intercept), self._adversary, rows
 
     def _keep(
         self, answer: dict[str, Any], classes: NDArray[Any], shape: tuple[int, int]
@@ -323,7 +375,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         self.coef_ = weights
         self.intercept_ = bias if self.fit_intercept else np.zeros_like(bias)
-        self.sample_weights_ = shape[0] * answer["y"]
+        self.sample_weights_ = shape[0] * answer["row_weights"]
+        self._adversary = answer["y"]
         self.certificate_ = certificate(self._record)
         self.trace_ = answer["trace"]
         self.tau_ = self._record["tau"]
@@ -349,23 +402,56 @@ def _classes_and_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.uint32]]
     return classes, labels.astype(np.uint32)
 
 
+def _weights(sample_weight: ArrayLike | None, X: Any) -> Floats | None:
+    """The weights of the rows, checked as everywhere in scikit-learn."""
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero; at least one must be positive")
+    return np.ascontiguousarray(weights)
+
+
+def _group_numbers(groups: ArrayLike | None, X: Any) -> NDArray[np.uint32] | None:
+    """The groups of the rows, numbered in the order of their labels."""
+    if groups is None:
+        return None
+    labels = column_or_1d(groups)
+    check_consistent_length(X, labels)
+    _, numbers = np.unique(labels, return_inverse=True)
+    return numbers.astype(np.uint32)
+
+
+def _class_factors(class_weight: Any, classes: NDArray[Any]) -> Any:
+    """What the core takes for the weights of the classes."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    unknown = [key for key in class_weight if key not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
+    return [float(class_weight.get(name, 1.0)) for name in classes.tolist()]
+
+
 def _core_rows(X: Any) -> Any:
     """Rows as the core takes them."""
     return (X.indptr, X.indices, X.data) if sp.issparse(X) else X
 
 
 def _start(
-    before: tuple[NDArray[Any], Floats, Floats, Floats] | None,
+    before: tuple[NDArray[Any], Floats, Floats, Floats, int] | None,
     classes: NDArray[Any],
     shape: tuple[int, int],
 ) -> tuple[Floats, Floats, Floats | None] | None:
     if before is None:
         return None
-    old, coef, intercept, sample_weights = before
+    old, coef, intercept, adversary, rows = before
     if coef.shape != (len(classes), shape[1]) or not np.array_equal(old, classes):
         return None
-    same_rows = len(sample_weights) == shape[0]
-    return coef, intercept, sample_weights / shape[0] if same_rows else None
+    return coef, intercept, adversary if rows == shape[0] else None
 
 
 def _two_sided(difference: Floats) -> Floats:
@@ -383,6 +469,12 @@ def _check_number(name: str, value: Any, what: str = "a positive number") -> Non
         raise TypeError(f"{name} must be {what}, got {value!r}")
     if not 0 < float(value) < float("inf"):
         raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _check_level(name: str, value: Any) -> None:
+    """Which levels a set takes is the core's to say."""
+    if isinstance(value, (bool, str)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number or None, got {value!r}")
 
 
 def _check_count(name: str, value: Any, least: int | None) -> None:

@@ -38,8 +38,8 @@ class MatrixCompletion(BaseEstimator):  # type: ignore[misc]
         The radius of the nuclear-norm ball: an upper bound on the sum of the singular values of the matrix. Its true value for
         an m x k matrix of rank r with entries of size one is about ``sqrt(m k r)``.
     loss : {"squared", "huber"}, default="squared"
-    uncertainty : {"chi2", "groups"}, default="chi2"
-        From which weights the adversary chooses. "groups" needs the group of each observation in ``fit``.
+    uncertainty : {"chi2", "kl", "group", "none"}, default="chi2"
+        What the adversary may do with the weights, as for :class:`RobustClassifier`. "group" needs the group of each observation in ``fit``.
     level : float, default=1.0
         What the adversary pays. The larger, the closer the weights stay to equal.
     threshold : float, default=1.0

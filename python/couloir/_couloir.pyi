@@ -43,15 +43,23 @@ def fit_robust(
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
     progress: Callable[[int, float, float], None] | None = None,
     checkpoints: dict[str, Any] | None = None,
+    weights: _Floats | None = None,
+    groups: NDArray[np.uint32] | None = None,
 ) -> dict[str, Any]: ...
 def path_robust(
     folds: list[dict[str, Any]],
     classes: int,
     settings: dict[str, Any],
     taus: list[float],
-    lambda_ns: list[float],
+    levels: list[float | None],
 ) -> list[list[list[list[float]]]]: ...
-def auto_tau(x: Any, centre: _Floats, factor: _Floats, classes: int) -> float: ...
+def auto_tau(
+    x: Any,
+    centre: _Floats,
+    factor: _Floats,
+    classes: int,
+    weights: _Floats | None = None,
+) -> float: ...
 def solve(
     functions: dict[str, Any],
     x_set: tuple[Any, ...],

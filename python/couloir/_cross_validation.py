@@ -14,9 +14,13 @@ from . import _couloir
 from ._classifier import (
     RobustClassifier,
     _check_count,
+    _check_level,
     _check_number,
+    _class_factors,
     _classes_and_labels,
     _core_rows,
+    _group_numbers,
+    _weights,
 )
 
 # the measures of the core, in its order, and whether more is better
@@ -26,9 +30,9 @@ _RATIO = 3.0
 
 
 class RobustClassifierCV(RobustClassifier):
-    """A :class:`RobustClassifier` that chooses ``tau`` and ``lambda_n`` by cross-validation.
+    """A :class:`RobustClassifier` that chooses ``tau`` and ``level`` by cross-validation.
 
-    For every fold and every ``lambda_n`` the radii are fitted in growing order, each from the solution before it, and
+    For every fold and every ``level`` the radii are fitted in growing order, each from the solution before it, and
     measured on the rows held back; folds run in parallel in the core. The chosen pair is then fitted to all rows.
 
     Parameters
@@ -36,13 +40,13 @@ class RobustClassifierCV(RobustClassifier):
     taus : int or sequence of float, default=5
         The radii, or how many: a geometric grid around what ``RobustClassifier`` would choose, each 3 times the one
         before.
-    lambda_ns : sequence of float, default=(1.0,)
-        The prices of the adversary.
+    levels : sequence of float or None, default=None
+        The levels of the uncertainty set to choose from; None is its default alone.
     cv : int, splitter or None, default=None
         As everywhere in scikit-learn; None is 5-fold, stratified.
     criterion : {"accuracy", "worst-recall", "cvar", "loss"}, default="accuracy"
         What is best on average over the folds: accuracy, the recall of the worst class, the mean of the largest tenth
-        of the losses, the mean loss. Ties go to the smaller radius, then to the first ``lambda_n``.
+        of the losses, the mean loss. Ties go to the smaller radius, then to the first ``level``.
 
     The other parameters are those of :class:`RobustClassifier`; ``max_time`` and ``max_iter`` hold for every single
     fit. Fits in the folds do not warn when they fall short; the last one does.
@@ -50,9 +54,9 @@ class RobustClassifierCV(RobustClassifier):
     Attributes
     ----------
     taus_ : array of shape (n_taus,)
-    cv_measures_ : dict of arrays of shape (n_lambda_ns, n_folds, n_taus)
+    cv_measures_ : dict of arrays of shape (n_levels, n_folds, n_taus)
         All four measures.
-    lambda_n_ : float
+    level_ : float
         The choice; the radius chosen is ``tau_``.
 
     All attributes of :class:`RobustClassifier` are there too, of the last fit.
@@ -61,9 +65,11 @@ class RobustClassifierCV(RobustClassifier):
     def __init__(
         self,
         taus: int | Sequence[float] = 5,
-        lambda_ns: Sequence[float] = (1.0,),
+        levels: Sequence[float] | None = None,
         cv: Any = None,
         criterion: str = "accuracy",
+        uncertainty: str = "chi2",
+        class_weight: Any = None,
         objective: str = "dro",
         method: str = "certified",
         tol: float = 0.1,
@@ -76,9 +82,11 @@ class RobustClassifierCV(RobustClassifier):
         verbose: int = 0,
     ) -> None:
         self.taus = taus
-        self.lambda_ns = lambda_ns
+        self.levels = levels
         self.cv = cv
         self.criterion = criterion
+        self.uncertainty = uncertainty
+        self.class_weight = class_weight
         self.objective = objective
         self.method = method
         self.tol = tol
@@ -90,21 +98,37 @@ class RobustClassifierCV(RobustClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike) -> RobustClassifierCV:
-        """Chooses by cross-validation and fits the choice to all rows."""
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> RobustClassifierCV:
+        """Chooses by cross-validation and fits the choice to all rows.
+
+        Weights and groups are those of :meth:`RobustClassifier.fit`. They count where rows are fitted; the measures on rows that
+        are held back weigh all rows the same. A splitter that splits by groups gets them too.
+        """
         if self.criterion not in _MEASURES:
             raise ValueError(f"criterion must be one of {list(_MEASURES)}, got {self.criterion!r}")
-        for lambda_n in self.lambda_ns:
-            _check_number("lambda_ns", lambda_n, "positive numbers")
-        if len(self.lambda_ns) == 0:
-            raise ValueError("lambda_ns must not be empty")
-        settings = self._settings("auto", 1.0)
+        levels: list[float | None] = [None]
+        if self.levels is not None:
+            for level in self.levels:
+                _check_level("levels", level)
+            levels = [float(level) for level in self.levels]
+        if len(levels) == 0:
+            raise ValueError("levels must not be empty")
+        settings = self._settings("auto", None)
         checked, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, labels = _classes_and_labels(y)
-        self.taus_ = self._grid(checked, len(classes))
+        weights, numbers = _weights(sample_weight, checked), _group_numbers(groups, checked)
+        settings["class_weight"] = _class_factors(self.class_weight, classes)
+        self.taus_ = self._grid(checked, len(classes), weights)
+        splitter = check_cv(self.cv, labels, classifier=True)
         folds = [
-            self._fold(checked, labels, train, held_back)
-            for train, held_back in check_cv(self.cv, labels, classifier=True).split(checked, labels)
+            self._fold(checked, labels, train, held_back, weights, numbers)
+            for train, held_back in splitter.split(checked, labels, groups)
         ]
         table = np.array(
             _couloir.path_robust(
@@ -112,21 +136,25 @@ class RobustClassifierCV(RobustClassifier):
                 len(classes),
                 settings,
                 self.taus_.tolist(),
-                [float(lambda_n) for lambda_n in self.lambda_ns],
+                levels,
             )
         )
         self.cv_measures_ = {name: table[..., k] for k, name in enumerate(_MEASURES)}
         merit = _MEASURES[self.criterion] * self.cv_measures_[self.criterion].mean(axis=1)
         # by radius first, so that ties go to the smaller one
-        tau, lambda_n = np.unravel_index(merit.T.argmax(), merit.T.shape)
-        self.lambda_n_ = float(self.lambda_ns[lambda_n])
-        self._fit(X, y, self._settings(float(self.taus_[tau]), self.lambda_n_), None)
+        tau, level = np.unravel_index(merit.T.argmax(), merit.T.shape)
+        settings = self._settings(float(self.taus_[tau]), levels[level])
+        self._fit(X, y, settings, None, None, sample_weight, groups)
+        self.level_ = self._record["level"]
         return self
 
-    def _grid(self, X: Any, classes: int) -> NDArray[np.float64]:
+    def _grid(
+        self, X: Any, classes: int, weights: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
         if isinstance(self.taus, (int, np.integer)):
             _check_count("taus", self.taus, least=1)
-            centre = _couloir.auto_tau(_core_rows(X), *self._columns(X), classes)
+            columns = self._columns(X, weights)
+            centre = _couloir.auto_tau(_core_rows(X), *columns, classes, weights)
             powers = np.arange(self.taus) - 0.5 * (self.taus - 1)
             return np.asarray(centre * _RATIO**powers, dtype=np.float64)
         for tau in self.taus:
@@ -142,10 +170,16 @@ class RobustClassifierCV(RobustClassifier):
         labels: NDArray[np.uint32],
         train: NDArray[np.intp],
         held_back: NDArray[np.intp],
+        weights: NDArray[np.float64] | None,
+        groups: NDArray[np.uint32] | None,
     ) -> dict[str, Any]:
         # scaled by the rows to train on alone, as the last fit is by all
         to_train_on = X[train]
-        centre, factor = self._columns(to_train_on)
+        weights = None if weights is None else weights[train]
+        centre, factor = self._columns(to_train_on, weights)
+        if groups is not None:
+            # a fold may lack a group
+            groups = np.unique(groups[train], return_inverse=True)[1].astype(np.uint32)
         return {
             "train": _core_rows(to_train_on),
             "train_labels": labels[train],
@@ -153,4 +187,6 @@ class RobustClassifierCV(RobustClassifier):
             "held_back_labels": labels[held_back],
             "centre": centre,
             "factor": factor,
+            "weights": weights,
+            "groups": groups,
         }

@@ -144,7 +144,7 @@ def test_it_pickles_and_clones(iris):
 
 def test_it_works_in_a_pipeline_under_a_grid_search(iris):
     pipeline = make_pipeline(StandardScaler(), RobustClassifier(tol=1e-2))
-    grid = {"robustclassifier__lambda_n": [0.5, 2.0]}
+    grid = {"robustclassifier__level": [0.5, 2.0]}
     search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2).fit(*iris)
     assert search.best_score_ > 0.9
 
@@ -231,7 +231,7 @@ def test_memory_does_not_grow_over_many_fits():
     [
         ({"tau": -1.0}, ValueError),
         ({"tau": "large"}, TypeError),
-        ({"lambda_n": 0.0}, ValueError),
+        ({"level": 0.0}, ValueError),
         ({"tol": float("nan")}, ValueError),
         ({"max_time": 0}, ValueError),
         ({"max_iter": 0}, ValueError),

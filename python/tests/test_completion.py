@@ -66,7 +66,7 @@ def test_groups_of_observations_are_weighed_together():
     rows, cols, values = ratings(n=1000)
     groups = np.where(np.arange(1000) % 3 == 0, "hard", "easy")
     values[groups == "hard"] *= 2
-    model = MatrixCompletion((80, 70), tau=60.0, uncertainty="groups", level=1.0).fit(rows, cols, values, groups)
+    model = MatrixCompletion((80, 70), tau=60.0, uncertainty="group", level=1.0).fit(rows, cols, values, groups)
     weights = model.observation_weights_
     assert len(set(np.round(weights[groups == "hard"], 9))) == 1
     assert weights[groups == "hard"][0] > weights[groups == "easy"][0]

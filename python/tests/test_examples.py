@@ -11,13 +11,17 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(script, rust_examples):
     rust_game = str(rust_examples / "diagonal_game")
-    arguments = {"accuracy": ["1"], "callback_overhead": [rust_game]}.get(script.stem, [])
+    arguments = {
+        "accuracy": ["1"],
+        "callback_overhead": [rust_game],
+        "rare_classes": ["1"],
+    }.get(script.stem, [])
     run = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", str(script), *arguments],
         capture_output=True,
@@ -32,6 +36,7 @@ def test_an_example_runs(script, rust_examples):
         "callback_overhead": "overhead of Python",
         "own_game": "worth between 0.133416",
         "own_set": "certified gap 0.0",
+        "rare_classes": "digits   couloir balanced, tol 0.01",
         "robust_completion": "huber    certified gap",
         "text_against_logistic_regression": "certified gap of the robust fit",
     }

@@ -73,7 +73,7 @@ impl Robust {
         let rows = SparseMatrix::from_rows(self.features(), starts, indices, values)?;
         let scaling = if self.is_paper { Scaling::Paper } else { Scaling::Dro };
         let layout = if self.by_classes { Layout::ClassMajor } else { Layout::FeatureMajor };
-        let settings = RobustSettings::default().tau(self.tau).lambda_n(self.lambda_n);
+        let settings = RobustSettings::default().tau(self.tau).level(self.lambda_n);
         let settings = settings.scaling(scaling).layout(layout);
         RobustMulticlass::new(rows, self.labels.clone(), self.classes, settings)
     }

@@ -1,5 +1,5 @@
 //! Answers every line `OBJECTIVE TOL` with the counts and the seconds of a certified fit of the LIBSVM file of its argument
-//! (tau 100, lambda n 1), a JSON object a line: `cargo run --release -p couloir-cli --example iteration_speed -- FILE`
+//! (tau 100, level 1), a JSON object a line: `cargo run --release -p couloir-cli --example iteration_speed -- FILE`
 //!
 //! `scripts/bench` sets them beside the same iteration in NumPy and SciPy: both sides read their data once, and neither gets
 //! memory that is new to its process after its first run.
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (rows, labels, classes) = (rows.clone(), data.labels.clone(), data.classes.len());
         // on a thread of the pool, which need not wait for one
         let fitted = pool.install(|| {
-            fit.lambda_n(1.0).run(rows, labels, classes, &WallClock::start(), &mut nobody)
+            fit.level(1.0).run(rows, labels, classes, &WallClock::start(), &mut nobody)
         })?;
         let outcome = fitted.outcome();
         let answer = serde_json::json!({

@@ -63,9 +63,9 @@ pub struct Options {
     /// Radius of the nuclear-norm ball, or auto: sqrt(n h) / mean row norm
     #[arg(long, value_name = "T", value_parser = radius, allow_hyphen_values = true, default_value = "100", help_heading = "Problem")]
     tau: Radius,
-    /// lambda times n: how dear it is to reweight rows
+    /// Level of the chi-square penalty on reweighting rows; smaller values give the adversary more freedom
     #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true, default_value = "1", help_heading = "Problem")]
-    lambda_n: f64,
+    level: f64,
 
     /// The methods, with commas between
     #[arg(
@@ -215,7 +215,7 @@ fn settings(options: &Options) -> Settings {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         objective: Scaling::from(options.objective).to_string(),
         tau: options.tau.0,
-        lambda_n: options.lambda_n,
+        level: options.level,
         start: Start::from(options.start).to_string(),
         time_budget: options.time_budget,
         seed: options.seed,
@@ -236,7 +236,7 @@ fn compare(
         .scaling(options.objective.into())
         .start(options.start.into())
         .tau(options.tau.0)
-        .lambda_n(options.lambda_n)
+        .level(options.level)
         .seed(options.seed)
         .max_memory(options.limits.memory.limit())
         .cancel(Some(cancel.clone()));

@@ -44,7 +44,7 @@ const IMBALANCE: f64 = 1.0;
 const LABEL_NOISE: f64 = 0.02;
 /// Rows kept for the test.
 const TEST_SHARE: f64 = 0.2;
-/// At this `lambda n` the weights of the rows stay within a millionth of uniform per unit of loss.
+/// At this `level` the weights of the rows stay within a millionth of uniform per unit of loss.
 const PLAIN: f64 = 1e6;
 /// A gap that no method reaches in the budget, so that each uses it up.
 const OUT_OF_REACH: f64 = 1e-9;
@@ -82,7 +82,7 @@ fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     )?;
 
     let robust = fit(&RobustFit::default(), &train)?;
-    let plain = fit(&RobustFit::default().lambda_n(PLAIN), &train)?;
+    let plain = fit(&RobustFit::default().level(PLAIN), &train)?;
     writeln!(
         out,
         "1. A robust classifier, and a plain one (all rows weigh the same), tau = {}:\n",

@@ -63,6 +63,8 @@ Examples:
   couloir data generate --rows 2000 --features 5000 --classes 8 -o text.svm
   couloir fit text.svm -o text.safetensors
   couloir fit news20.scale --tau 100 --tol 1e-3 --json --trace trace.jsonl
+  couloir fit text.svm --uncertainty kl --level 0.5 --class-weight balanced
+  couloir fit text.svm --uncertainty group --groups groups.txt --weights weights.txt
   couloir fit generated:2000x5000x8 --report fit.html
   couloir fit news20.scale --tol 1e-4 --checkpoint news20.checkpoint   # stopped by Ctrl-C, continues with
   couloir fit news20.scale --tol 1e-4 --resume news20.checkpoint";
@@ -79,8 +81,11 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let outputs: Vec<(&str, &Path)> =
         outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
     let resumed = options.checkpoints.other_resumed().map(|path| ("--resume", path));
-    let inputs: Vec<(&str, &Path)> =
-        [("the data", data.path())].into_iter().chain(resumed).collect();
+    let inputs: Vec<(&str, &Path)> = [("the data", data.path())]
+        .into_iter()
+        .chain(options.settings.row_files())
+        .chain(resumed)
+        .collect();
     prepare_outputs(&inputs, &outputs)?;
     let written: Vec<PathBuf> = outputs.iter().map(|(_, path)| path.to_path_buf()).collect();
     let fit = options.settings.fit(options.tau)?.checkpoints(plan).whole_trace(options.whole_trace);
@@ -122,6 +127,7 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     })?;
     let (n, h, entries) = (data.len(), data.classes.len(), data.nonzeros());
     progress.doing("starting");
+    let fit = options.settings.with_rows(fit.clone(), &data)?;
     let rows = data.take_matrix()?;
     let labels = std::mem::take(&mut data.labels);
     keep(true); // a signal until here has ended the process: nothing was begun, and nothing written
@@ -155,12 +161,13 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
 fn page(record: &FitRecord, fitted: &Fitted, names: &[String]) -> Result<Page> {
     let (model, solution) = (fitted.model(), fitted.solution());
     let n = model.len() as f64;
+    let row_weights = model.row_weights(&solution.y);
     let point = |point: &TracePoint| Point::from(&TraceRecord::new(point, model.scale()));
     let details = FitDetails {
         names,
         scores: &fitted.scores(),
         labels: model.labels(),
-        row_weights: &solution.y.iter().map(|y| n * y).collect::<Vec<f64>>(),
+        row_weights: &row_weights.iter().map(|weight| n * weight).collect::<Vec<f64>>(),
         singular_values: fitted.singular_values(),
         trace: solution.outcome.trace.iter().map(point).collect(),
         ..FitDetails::default()

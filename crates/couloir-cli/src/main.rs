@@ -19,6 +19,7 @@ mod model_and_data;
 mod path;
 mod predict;
 mod progress;
+mod row_files;
 mod settings;
 mod trace_file;
 mod values;

@@ -112,7 +112,7 @@ fn numbers(file: &Path, model: &Classifier) -> Result<Vec<Label>> {
 }
 
 /// A few labels, for a message.
-fn some(labels: &[String]) -> String {
+pub fn some(labels: &[String]) -> String {
     const MANY: usize = 8;
     let more = if labels.len() > MANY { ", ..." } else { "" };
     format!("{}{more}", labels[..labels.len().min(MANY)].join(", "))

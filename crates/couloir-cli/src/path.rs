@@ -154,7 +154,9 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let fit = options.settings.fit(options.tau)?;
     let data = DataSet::find(&options.data)?;
     if let Some(path) = &options.output {
-        prepare_outputs(&[("the data", data.path())], &[("--output", path)])?;
+        let mut inputs = vec![("the data", data.path())];
+        inputs.extend(options.settings.row_files());
+        prepare_outputs(&inputs, &[("--output", path)])?;
     }
     let fit = fit.cancel(Some(listen(options.output.iter().cloned().collect())));
     on_threads(options.settings.threads, || {
@@ -181,15 +183,18 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
     let (n, d, entries) = (data.len(), data.features, data.nonzeros());
     let (classes, labels) = (data.classes.len(), names(&data));
     progress.doing("starting");
+    let fit = &options.settings.with_rows(fit.clone(), &data)?;
     keep(true);
     let (train, back) =
         stratified_split(&data.labels, options.validation, fit.seed).with_context(at)?;
     let (train_rows, validation_rows) = (train.len(), back.len());
     let held_back = labelled(data.select(&back))?;
+    let fit_to_train = fit.of_rows(&train);
     let train = labelled(data.select(&train))?;
     let scale = fit.scaling.factor(train_rows);
     let rows = data.take_matrix()?;
-    let middle = fit.tau.map_or_else(|| auto_tau(&rows, classes), Ok).with_context(at)?;
+    let middle = fit.tau.map_or_else(|| auto_tau(&rows, classes, fit.weights.as_deref()), Ok);
+    let middle = middle.with_context(at)?;
     let taus = geometric_grid(middle, options.points, options.ratio)?;
     let mut watch = |point: &TracePoint, _: &dyn Algorithm| {
         progress.at(point, scale);
@@ -201,7 +206,7 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
         By::Cvar => Criterion::Cvar,
         By::Loss => Criterion::MeanLoss,
     };
-    let path = RobustPath::new(fit.clone(), taus)
+    let path = RobustPath::new(fit_to_train, taus)
         .by(by)
         .run(train, &held_back, classes, &WallClock::start(), &mut watch)
         .with_context(at)?;

@@ -3,21 +3,41 @@
 use crate::data_sets::DataSet;
 use crate::failure::bad;
 use crate::files::{Limits, Source};
-use crate::values::{count, inner, method, positive, threads};
+use crate::model_and_data::some;
+use crate::row_files;
+use crate::values::{
+    ClassWeights, class_weights, count, inner, method, number, positive, threads, uncertainty,
+};
 use anyhow::Result;
 use clap::ValueEnum;
-use couloir::model::{DEFAULT_TOL, RobustFit, Scaling, Start};
+use couloir::model::uncertainty::UncertaintyChoice;
+use couloir::model::{ClassWeight, DEFAULT_TOL, RobustFit, Scaling, Start};
 use couloir::{Inner, Method};
 use couloir_data::Dataset;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Settings {
-    /// Scaling of the losses: dro reweights rows for real, paper hardly does
+    /// What the adversary may do with the weights of the rows
+    #[arg(long, value_name = "NAME", value_parser = uncertainty(), default_value = UncertaintyChoice::default().name(), help_heading = "Problem")]
+    uncertainty: UncertaintyChoice,
+    /// Level of the uncertainty set; what it is and its default stand beside the set's name in --help
+    #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true, help_heading = "Problem")]
+    level: Option<f64>,
+    /// File with the weight of each row, one number of zero or more per line; rows of weight zero are left out
+    #[arg(long, value_name = "FILE", help_heading = "Problem")]
+    weights: Option<PathBuf>,
+    /// Weights of the classes: none, balanced (every class has the same weight in total), or a list like 3=2.5,7=0.5 (all others
+    /// have weight 1)
+    #[arg(long, value_name = "W", value_parser = class_weights, default_value = "none", help_heading = "Problem")]
+    class_weight: ClassWeights,
+    /// File with the group of each row, one label per line, for --uncertainty group
+    #[arg(long, value_name = "FILE", help_heading = "Problem")]
+    groups: Option<PathBuf>,
+    /// Scaling of the objective. dro: the adversary reweights rows; paper: the scaling printed in the paper, for chi2 alone, with
+    /// nearly uniform weights
     #[arg(long, value_name = "NAME", value_enum, default_value = "dro", help_heading = "Problem")]
     objective: Objective,
-    /// lambda times n: how dear it is to reweight rows
-    #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true, default_value = "1", help_heading = "Problem")]
-    lambda_n: f64,
     /// Number of classes, when the file lacks rows of some [default: the labels seen]
     #[arg(long, value_name = "H", help_heading = "Problem")]
     pub classes: Option<usize>,
@@ -114,7 +134,8 @@ impl Settings {
             .start(self.start.into())
             .method(self.method()?)
             .tau(tau)
-            .lambda_n(self.lambda_n)
+            .uncertainty(self.uncertainty)
+            .level(self.level)
             .intercept(self.intercept)
             .tol(self.tol)
             .max_seconds(self.max_time)
@@ -123,7 +144,45 @@ impl Settings {
             .max_iters(Some(self.max_iters))
             .seed(self.seed);
         fit.check()?;
+        if self.uncertainty.name() == "group" && self.groups.is_none() {
+            return Err(bad("--uncertainty group needs the group of each row: --groups FILE"));
+        }
         Ok(fit)
+    }
+
+    /// The files that are read besides the data, and the options that name them.
+    pub fn row_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [("--weights", &self.weights), ("--groups", &self.groups)];
+        files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?)))
+    }
+
+    /// The fit with the weights and groups of the rows of this data.
+    pub fn with_rows(&self, fit: RobustFit, data: &Dataset) -> Result<RobustFit> {
+        let rows = data.len();
+        let weights =
+            self.weights.as_deref().map(|file| row_files::weights(file, rows)).transpose()?;
+        let groups =
+            self.groups.as_deref().map(|file| row_files::groups(file, rows)).transpose()?;
+        let class_weight = match &self.class_weight {
+            ClassWeights::None => ClassWeight::None,
+            ClassWeights::Balanced => ClassWeight::Balanced,
+            ClassWeights::Given(given) => {
+                let names = names(data);
+                let mut factors = vec![1.0; names.len()];
+                for (class, weight) in given {
+                    let place = names.iter().position(|name| name == class).ok_or_else(|| {
+                        bad(format!(
+                            "--class-weight: there is no class {class}; there are {}",
+                            some(&names)
+                        ))
+                    })?;
+                    factors[place] = *weight;
+                }
+                ClassWeight::PerClass(factors)
+            }
+        };
+        let groups = groups.map(|(groups, _)| groups);
+        Ok(fit.weights(weights).groups(groups).class_weight(class_weight))
     }
 
     /// Reads or makes data to train on, as [`DataSet::load`].

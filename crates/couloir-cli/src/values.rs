@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use comfy_table::{CellAlignment, Table, presets};
+use couloir::model::uncertainty::{UNCERTAINTY_SETS, UncertaintyChoice};
 use couloir::solver::Need;
 use couloir::{Inner, Method};
 pub use couloir_report::numbers::{show, show_bytes};
@@ -36,6 +37,60 @@ fn method_among(which: fn(&Method) -> bool) -> impl TypedValueParser<Value = Met
 pub fn inner() -> impl TypedValueParser<Value = Inner> {
     let choices = Inner::ALL.map(|inner| PossibleValue::new(inner.name()).help(inner.summary()));
     PossibleValuesParser::new(choices).try_map(|name| name.parse::<Inner>())
+}
+
+/// An uncertainty set by its name, with all of them and what their levels are in the help.
+pub fn uncertainty() -> impl TypedValueParser<Value = UncertaintyChoice> {
+    let about = |set: &UncertaintyChoice| {
+        let level = set.level();
+        match set.name() {
+            "none" => "No adversary: the plain model".to_owned(),
+            _ => format!("level {}: {}", level.default, level.means),
+        }
+    };
+    let choices =
+        UNCERTAINTY_SETS.iter().map(|set| PossibleValue::new(set.name()).help(about(set)));
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<UncertaintyChoice>())
+}
+
+/// A finite number.
+pub fn number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err("it must be a finite number".to_owned()),
+    }
+}
+
+/// Weights of classes: `none`, `balanced`, or a weight for some of them, as in `3=2.5,7=0.5`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClassWeights {
+    None,
+    Balanced,
+    Given(Vec<(String, f64)>),
+}
+
+/// Weights of classes.
+pub fn class_weights(text: &str) -> Result<ClassWeights, String> {
+    match text {
+        "none" => return Ok(ClassWeights::None),
+        "balanced" => return Ok(ClassWeights::Balanced),
+        _ => {}
+    }
+    let mut given: Vec<(String, f64)> = Vec::new();
+    for part in text.split(',') {
+        let Some((class, weight)) = part.split_once('=') else {
+            return Err("it must be none, balanced, or a list like 3=2.5,7=0.5".to_owned());
+        };
+        let weight = weight.parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0);
+        let weight = weight.ok_or_else(|| {
+            format!("the weight of class {class} must be a finite number of zero or more")
+        })?;
+        if given.iter().any(|(other, _)| other == class) {
+            return Err(format!("class {class} has two weights"));
+        }
+        given.push((class.to_owned(), weight));
+    }
+    Ok(ClassWeights::Given(given))
 }
 
 /// A positive finite number.

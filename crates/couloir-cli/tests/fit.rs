@@ -37,7 +37,7 @@ fn the_report_has_every_field_and_they_fit_together() {
         assert_eq!([get("n"), get("d"), get("classes")], [300.0, 400.0, 4.0]);
         // rows have length 1, so the chosen radius is sqrt(n h)
         assert!((get("tau") - 1200f64.sqrt()).abs() <= 1e-9);
-        assert_eq!((report["tau_chosen"].as_bool(), get("lambda_n")), (Some(true), 1.0));
+        assert_eq!((report["tau_chosen"].as_bool(), get("level")), (Some(true), 1.0));
         assert_eq!(report["objective"], objective);
         assert!(get("gap") <= tol && get("gap") > 0.0);
         assert!((get("gap") - get("gap_x") - get("gap_y")).abs() <= 1e-15);

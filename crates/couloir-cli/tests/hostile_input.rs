@@ -232,7 +232,7 @@ fn models() -> Vec<Case> {
 }
 
 fn results() -> Vec<Case> {
-    const SETTINGS: &str = r#"{"kind":"comparison","version":"1","objective":"dro","tau":1,"lambda_n":1,"start":"uniform","time_budget":1,"seed":0,"threads":1,"machine":{}}"#;
+    const SETTINGS: &str = r#"{"kind":"comparison","version":"1","objective":"dro","tau":1,"level":1,"start":"uniform","time_budget":1,"seed":0,"threads":1,"machine":{}}"#;
     let data = |i: usize| {
         format!(
             r#"{{"kind":"data","data":"{i}","n":1,"d":1,"classes":2,"entries":1,"tau":1,"scale":1}}"#

@@ -160,7 +160,7 @@ fn a_second_signal_ends_at_once_whichever_it_is_and_leaves_no_half_files() {
         // an iteration of mpscgs takes long: the first signal waits for its end
         let mut child = start(
             folder.path(),
-            "fit text.svm --method mpscgs --tau 1000 --lambda-n 1e-7 -o model --quiet \
+            "fit text.svm --method mpscgs --tau 1000 --level 1e-7 -o model --quiet \
              --checkpoint state --checkpoint-every 0",
         );
         // the state before the first iteration

@@ -2,7 +2,8 @@
 
 use couloir::Method;
 use couloir::linalg::SparseMatrix;
-use couloir::model::{Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
+use couloir::model::uncertainty::UncertaintyChoice;
+use couloir::model::{ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
 use couloir::run::{Checkpoints, Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -20,7 +21,9 @@ use crate::watch::{Watch, listening};
 #[pyo3(from_item_all)]
 pub struct Settings {
     tau: Option<f64>,
-    lambda_n: f64,
+    uncertainty: String,
+    level: Option<f64>,
+    class_weight: Option<ClassWeights>,
     objective: String,
     method: String,
     tol: f64,
@@ -29,6 +32,26 @@ pub struct Settings {
     fit_intercept: bool,
     seed: u64,
     pub threads: Option<usize>,
+}
+
+/// The word "balanced", or a factor for each class.
+#[derive(FromPyObject)]
+enum ClassWeights {
+    Name(String),
+    Given(Vec<f64>),
+}
+
+impl ClassWeights {
+    fn class_weight(&self) -> PyResult<ClassWeight> {
+        match self {
+            ClassWeights::Given(factors) => Ok(ClassWeight::PerClass(factors.clone())),
+            ClassWeights::Name(name) if name == "balanced" => Ok(ClassWeight::Balanced),
+            ClassWeights::Name(name) => {
+                let why = format!("class_weight must be None, 'balanced' or a dict, got {name:?}");
+                Err(PyValueError::new_err(why))
+            }
+        }
+    }
 }
 
 impl Settings {
@@ -42,10 +65,15 @@ impl Settings {
             }
         };
         let method: Method = self.method.parse().map_err(to_python)?;
+        let uncertainty: UncertaintyChoice = self.uncertainty.parse().map_err(to_python)?;
+        let class_weight =
+            self.class_weight.as_ref().map(ClassWeights::class_weight).transpose()?;
         let fit = RobustFit::default()
             .scaling(scaling)
             .tau(self.tau)
-            .lambda_n(self.lambda_n)
+            .uncertainty(uncertainty)
+            .class_weight(class_weight.unwrap_or_default())
+            .level(self.level)
             .intercept(self.fit_intercept)
             .method(method)
             .tol(self.tol)
@@ -70,7 +98,7 @@ pub struct Start<'py>(
 ///
 /// `x` is a dense array or the tuple `(indptr, indices, data)`.
 #[pyfunction]
-#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, checkpoints=None))]
+#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, checkpoints=None, weights=None, groups=None))]
 #[expect(clippy::too_many_arguments, reason = "only `RobustClassifier` calls it, by name")]
 pub fn fit_robust<'py>(
     py: Python<'py>,
@@ -83,9 +111,12 @@ pub fn fit_robust<'py>(
     start: Option<Start<'py>>,
     progress: Option<Py<PyAny>>,
     checkpoints: Option<CheckpointOptions>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    groups: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = checkpoints.map_or_else(Checkpoints::default, |options| options.plan());
     let fit = settings.fit()?.checkpoints(plan);
+    let fit = of_rows(fit, weights.as_ref(), groups.as_ref())?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
     let labels = labels.as_slice()?.to_vec();
@@ -111,6 +142,17 @@ pub fn fit_robust<'py>(
     answer.set_item("exception", exception)?;
     answer.set_item("checkpoint_error", watch.checkpoint_error())?;
     Ok(answer)
+}
+
+/// The fit with what rows weigh and the groups that they are in.
+pub fn of_rows(
+    fit: RobustFit,
+    weights: Option<&PyReadonlyArray1<'_, f64>>,
+    groups: Option<&PyReadonlyArray1<'_, u32>>,
+) -> PyResult<RobustFit> {
+    let weights = weights.map(|w| w.as_slice().map(<[f64]>::to_vec)).transpose()?;
+    let groups = groups.map(|g| g.as_slice().map(<[u32]>::to_vec)).transpose()?;
+    Ok(fit.weights(weights).groups(groups))
 }
 
 /// Rows from a dense array or from the tuple `(indptr, indices, data)`.
@@ -175,7 +217,9 @@ impl UserStart {
             }
         });
         x.iter_mut().for_each(|v| *v *= shrink);
-        Warm { x: Some(x), y: self.y }
+        // the adversary's point of another problem may be none of this one's
+        let fits = |y: &Vec<f64>| model.y_set().contains(y, 1e-9);
+        Warm { x: Some(x), y: self.y.filter(fits) }
     }
 }
 
@@ -200,6 +244,7 @@ fn describe<'py>(
     answer.set_item("singular_values", PyArray1::from_slice(py, fitted.singular_values()))?;
     let trace = records::trace(py, &fitted.outcome().trace, fitted.model().scale())?;
     answer.set_item("trace", trace)?;
+    answer.set_item("row_weights", PyArray1::from_vec(py, fitted.row_weights()))?;
     answer.set_item("y", PyArray1::from_vec(py, fitted.into_parts().1.y))?;
     Ok(answer)
 }

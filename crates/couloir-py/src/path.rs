@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::failure::to_python;
-use crate::fit::{Settings, rows_of};
+use crate::fit::{Settings, of_rows, rows_of};
 use crate::rows::Columns;
 use crate::watch::{Watch, listening};
 
@@ -22,6 +22,8 @@ pub struct Fold<'py> {
     held_back_labels: PyReadonlyArray1<'py, u32>,
     centre: PyReadonlyArray1<'py, f64>,
     factor: PyReadonlyArray1<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    groups: Option<PyReadonlyArray1<'py, u32>>,
 }
 
 impl Fold<'_> {
@@ -39,7 +41,7 @@ impl Fold<'_> {
 /// Accuracy, recall of the worst class, CVaR 10 % and mean loss on the rows held back.
 type Row = [f64; 4];
 
-/// What each radius gives, for each `lambda_n` and then each fold; all paths in parallel.
+/// What each radius gives, for each `level` and then each fold; all paths in parallel.
 #[pyfunction]
 pub fn path_robust(
     py: Python<'_>,
@@ -47,13 +49,16 @@ pub fn path_robust(
     classes: usize,
     settings: Settings,
     taus: Vec<f64>,
-    lambda_ns: Vec<f64>,
+    levels: Vec<Option<f64>>,
 ) -> PyResult<Vec<Vec<Vec<Row>>>> {
     let fit = settings.fit()?;
     let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
+    let of_fold =
+        |fold: &Fold<'_>| of_rows(fit.clone(), fold.weights.as_ref(), fold.groups.as_ref());
+    let fits = folds.iter().map(of_fold).collect::<PyResult<Vec<_>>>()?;
     let watch = Watch::default();
-    let path = |lambda_n: f64, (train, held_back): &(Labelled, Labelled)| {
-        let fit: RobustFit = fit.clone().lambda_n(lambda_n);
+    let path = |level: Option<f64>, fit: &RobustFit, (train, held_back): &(Labelled, Labelled)| {
+        let fit: RobustFit = fit.clone().level(level);
         let clock = WallClock::start();
         let path = RobustPath::new(fit, taus.clone());
         let path = path.run(train.clone(), held_back, classes, &clock, &mut watch.observer())?;
@@ -61,8 +66,10 @@ pub fn path_robust(
         couloir::Result::Ok(path.steps.iter().map(|step| row(&step.measures)).collect())
     };
     let work = || -> couloir::Result<Vec<Vec<Vec<Row>>>> {
-        let of_lambda = |&l: &f64| data.par_iter().map(|fold| path(l, fold)).collect();
-        lambda_ns.par_iter().map(of_lambda).collect()
+        let at_level = |&level: &Option<f64>| {
+            fits.par_iter().zip(&data).map(|(fit, fold)| path(level, fit, fold)).collect()
+        };
+        levels.par_iter().map(at_level).collect()
     };
     let (table, exception) = listening(py, settings.threads, None, &watch, work)?;
     match exception {
@@ -73,12 +80,15 @@ pub fn path_robust(
 
 /// The radius that a fit would choose.
 #[pyfunction]
+#[pyo3(signature = (x, centre, factor, classes, weights=None))]
 pub fn auto_tau(
     x: &Bound<'_, PyAny>,
     centre: PyReadonlyArray1<'_, f64>,
     factor: PyReadonlyArray1<'_, f64>,
     classes: usize,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<f64> {
+    let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
-    core_auto_tau(&rows_of(x, &columns)?, classes).map_err(to_python)
+    core_auto_tau(&rows_of(x, &columns)?, classes, weights).map_err(to_python)
 }

@@ -98,7 +98,7 @@ pub fn page(results: &Results) -> Page {
     let asked = vec![
         fact("objective", settings.objective.clone()),
         fact("tau", settings.tau.map_or("chosen for each data set".to_owned(), |t| t.to_string())),
-        fact("lambda n", settings.lambda_n.to_string()),
+        fact("level", settings.level.to_string()),
         fact("start", format!("X = 0, y {}", settings.start)),
         fact("time for each method", format!("{} s", settings.time_budget)),
         fact("seed", seeds),

@@ -19,7 +19,7 @@ const AGREEMENT: f64 = 1e-6;
 struct Instance {
     name: String,
     scaling: Scaling,
-    lambda_n: f64,
+    level: f64,
     tau: f64,
     classes: usize,
     intercept: Option<f64>,
@@ -52,7 +52,7 @@ fn instances() -> Vec<Instance> {
         match key {
             "scaling" if rest[0] == "paper" => it.scaling = Scaling::Paper,
             "scaling" if rest[0] == "dro" => it.scaling = Scaling::Dro,
-            "lambda_n" => it.lambda_n = number(0),
+            "level" => it.level = number(0),
             "tau" => it.tau = number(0),
             "classes" => it.classes = number(0) as usize,
             "intercept" => it.intercept = Some(number(0)),
@@ -79,7 +79,7 @@ impl Instance {
         let rows = SparseMatrix::from_rows(d, starts, indices, self.rows.concat()).expect("rows");
         let settings = RobustSettings::default()
             .scaling(self.scaling)
-            .lambda_n(self.lambda_n)
+            .level(self.level)
             .tau(self.tau)
             .intercept(self.intercept);
         RobustMulticlass::new(rows, self.labels.clone(), self.classes, settings).expect("a model")
@@ -93,8 +93,8 @@ impl Instance {
             self.rows.iter().zip(&self.labels).map(|(r, &b)| self.loss(x, r, b)).collect();
         // c = lambda/s
         let c = match self.scaling {
-            Scaling::Dro => self.lambda_n / n,
-            Scaling::Paper => self.lambda_n,
+            Scaling::Dro => self.level / n,
+            Scaling::Paper => self.level,
         };
         let weight = |l: f64, nu: f64| (1.0 + (l - nu) / (n * c)).max(0.0);
         let top = losses.iter().fold(0.0f64, |m, l| m.max(*l));

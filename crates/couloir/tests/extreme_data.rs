@@ -38,7 +38,7 @@ fn check_claims(data: &Data, fitted: &Fitted, certificate: Certificate) -> Resul
     let (tau, y) = (fitted.tau(), &fitted.solution().y);
     let x = fitted.weights();
     let objective =
-        Objective { data, scale: fitted.model().scale(), lambda_n: fitted.fit().lambda_n };
+        Objective { data, scale: fitted.model().scale(), level: fitted.fit().level_in_use() };
     let (lower, upper, gap) = (certificate.lower, certificate.upper, certificate.gap);
     let ensure = |holds: bool, what: String| if holds { Ok(()) } else { Err(what) };
     ensure(

@@ -63,7 +63,8 @@ fn a_fit_gives_the_bits_of_the_solve_that_it_stands_for() {
 
 #[test]
 fn the_chosen_radius_takes_out_the_units_of_the_data() {
-    let taus: Vec<f64> = [1.0, 8.0].map(|u| auto_tau(&data(60, u).0, CLASSES).expect("tau")).into();
+    let taus: Vec<f64> =
+        [1.0, 8.0].map(|u| auto_tau(&data(60, u).0, CLASSES, None).expect("tau")).into();
     assert!((taus[0] - 8.0 * taus[1]).abs() <= 1e-12 * taus[0], "{taus:?}");
     let values = [1.0, 8.0].map(|u| {
         let fitted = run(&RobustFit::default().tol(1e-7), data(60, u)).expect("a fit");
@@ -71,7 +72,7 @@ fn the_chosen_radius_takes_out_the_units_of_the_data() {
     });
     assert!((values[0] - values[1]).abs() <= 2e-7, "{values:?}");
     let empty = SparseMatrix::from_rows(2, vec![0, 0, 0], vec![], vec![]).expect("rows");
-    assert!(matches!(auto_tau(&empty, 2), Err(Error::Setting { name: "tau", .. })));
+    assert!(matches!(auto_tau(&empty, 2, None), Err(Error::Setting { name: "tau", .. })));
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn settings_that_no_data_can_save_are_named() {
     for (fit, name) in [
         (base().tau(Some(0.0)), "tau"),
         (base().tau(Some(f64::NAN)), "tau"),
-        (base().lambda_n(-1.0), "lambda n"),
+        (base().level(-1.0), "level"),
         (base().tol(0.0), "tolerance"),
         (base().max_seconds(Some(0.0)), "time limit"),
         (base().method(Method::spafw()), "spafw"),
@@ -144,11 +145,11 @@ fn settings_that_no_data_can_save_are_named() {
 fn the_intercept_weighs_as_much_as_the_heaviest_feature() {
     // features of root mean square 0, 3, sqrt(8)
     let rows = SparseMatrix::from_rows(3, vec![0, 1, 3], vec![1, 1, 2], vec![-3.0, 3.0, 4.0]);
-    assert_eq!(heaviest_feature(&rows.expect("rows")), 3.0);
+    assert_eq!(heaviest_feature(&rows.expect("rows"), None), 3.0);
     let empty = SparseMatrix::from_rows(3, vec![0, 0, 0], vec![], vec![]).expect("rows");
-    assert_eq!(heaviest_feature(&empty), 1.0);
+    assert_eq!(heaviest_feature(&empty, None), 1.0);
 
     let fit = RobustFit::default().intercept(true).tau(Some(5.0));
     let fitted = run(&fit, data(30, 7.0)).expect("a fit");
-    assert_eq!(fitted.model().settings().intercept, Some(heaviest_feature(&data(30, 7.0).0)));
+    assert_eq!(fitted.model().settings().intercept, Some(heaviest_feature(&data(30, 7.0).0, None)));
 }

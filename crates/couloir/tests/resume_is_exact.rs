@@ -164,8 +164,8 @@ fn a_checkpoint_of_other_data_or_settings_is_refused_with_what_differs() {
     };
     let error = on_other(fit().tau(Some(21.0)), 0.0);
     assert!(error.contains("tau is 20 in the checkpoint and 21 here"), "{error}");
-    let error = on_other(fit().lambda_n(2.0), 0.0);
-    assert!(error.contains("lambda n is 1 in the checkpoint and 2 here"), "{error}");
+    let error = on_other(fit().level(2.0), 0.0);
+    assert!(error.contains("level is 1 in the checkpoint and 2 here"), "{error}");
     let error = on_other(fit().method(Method::spfw()), 0.0);
     assert!(error.contains("method is certified in the checkpoint and spfw here"), "{error}");
     let error = on_other(fit().start(Start::Vertex), 0.0);

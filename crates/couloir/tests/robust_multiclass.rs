@@ -45,7 +45,7 @@ fn variants() -> Vec<RobustSettings> {
         for layout in [Layout::ClassMajor, Layout::FeatureMajor] {
             for intercept in [None, Some(1.0)] {
                 let s = RobustSettings::default().scaling(scaling).layout(layout).tau(20.0);
-                all.push(s.intercept(intercept).lambda_n(0.7));
+                all.push(s.intercept(intercept).level(0.7));
             }
         }
     }
@@ -117,20 +117,20 @@ fn layouts_and_the_class_major_view_agree() {
 #[test]
 fn the_best_response_is_the_maximiser() {
     for settings in variants() {
-        for (size, lambda_n) in [(0.1, 1.0), (3.0, 1.0), (30.0, 0.01), (30.0, 1e4)] {
-            let model = model(80, 40, 4, settings.lambda_n(lambda_n));
+        for (size, level) in [(0.1, 1.0), (3.0, 1.0), (30.0, 0.01), (30.0, 1e4)] {
+            let model = model(80, 40, 4, settings.level(level));
             let at = At::new(&model, &some_x(&model, size));
             let n = model.len();
             let mut y = vec![f64::NAN; n];
             let gap = model.best_response(at.prepared(), &mut y);
             assert!(model.y_set().violation(&y) < 1e-14);
             let value = model.value(at.prepared(), &y);
-            assert!(gap >= 0.0 && gap <= 1e-13 * (1.0 + value.abs() + lambda_n), "{gap:e}");
+            assert!(gap >= 0.0 && gap <= 1e-13 * (1.0 + value.abs() + level), "{gap:e}");
             // against the set's own projection
             let slope: Vec<f64> = at.cache[..n].iter().map(|l| -model.scale() * l).collect();
             let (mut centre, mut other) = (vec![0.0; n], vec![0.0; n]);
             model.y_set().center(&mut centre);
-            let mu = lambda_n * n as f64;
+            let mu = level * n as f64;
             model.y_set().oracle().prox(&slope, &centre, mu, &mut other).expect("a prox");
             for (a, b) in y.iter().zip(&other) {
                 assert!((a - b).abs() < 1e-13, "{a} {b}");
@@ -139,7 +139,7 @@ fn the_best_response_is_the_maximiser() {
             let mut g = vec![0.0; n];
             model.grad_y(at.prepared(), &y, &mut g);
             let top = g.iter().fold(f64::NEG_INFINITY, |m, v| m.max(*v));
-            let scale = 1e-11 * (1.0 + top.abs() + lambda_n);
+            let scale = 1e-11 * (1.0 + top.abs() + level);
             assert!(y.iter().zip(&g).all(|(y, g)| *y == 0.0 || top - g < scale));
             // and no other point does better
             for phase in 0..20 {
@@ -320,7 +320,7 @@ fn bad_input_is_refused() {
     assert!(refused(vec![0, 0], 1, settings), "one class");
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(refused(vec![0, 1], 2, settings.tau(bad)));
-        assert!(refused(vec![0, 1], 2, settings.lambda_n(bad)));
+        assert!(refused(vec![0, 1], 2, settings.level(bad)));
     }
     assert!(refused(vec![0, 1], 2, settings.intercept(Some(f64::NAN))));
     let none = SparseMatrix::from_rows(2, vec![0], vec![], vec![]).expect("no rows");

@@ -9,6 +9,11 @@ use std::io::Write;
 pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     let FitRecord { n, d, classes, entries, run, .. } = record;
     let chosen = if record.tau_chosen { " (chosen: sqrt(n h) / mean row norm)" } else { "" };
+    let adversary = match record.uncertainty.as_str() {
+        "none" => "no adversary".to_owned(),
+        name => format!("{name} at level {}", record.level),
+    };
+    let weighted = if record.weighted { ", weighted rows" } else { "" };
     let intercept = if record.intercept { ", intercept" } else { "" };
     let threads = if record.threads == 1 { "thread" } else { "threads" };
     writeln!(
@@ -18,10 +23,9 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "problem   {}, tau {}{chosen}, lambda n {}{intercept}",
+        "problem   {}, tau {}{chosen}, {adversary}{intercept}{weighted}",
         record.objective,
         show(record.tau),
-        record.lambda_n
     )?;
     writeln!(
         out,

@@ -6,9 +6,10 @@ use couloir::model::{FitRecord, Measures};
 
 /// The size of the data, and the problem.
 pub fn about(record: &FitRecord) -> String {
-    let FitRecord { n, d, classes, entries, objective, lambda_n, .. } = record;
+    let FitRecord { n, d, classes, entries, objective, uncertainty, level, .. } = record;
     format!(
-        "{n} rows, {d} features, {classes} classes, {entries} entries; {objective} scaling, tau = {}, lambda n = {lambda_n}",
+        "{n} rows, {d} features, {classes} classes, {entries} entries; {objective} scaling, tau = {}, uncertainty set \
+         {uncertainty} at level {level}",
         show(record.tau)
     )
 }
@@ -56,7 +57,9 @@ pub fn facts(
     let mut settings = vec![
         fact("objective", record.objective.clone()),
         fact("tau", format!("{}{chosen}", record.tau)),
-        fact("lambda n", record.lambda_n.to_string()),
+        fact("uncertainty set", record.uncertainty.clone()),
+        fact("level", record.level.to_string()),
+        fact("weighted rows", if record.weighted { "yes" } else { "no" }.to_owned()),
         fact("intercept", if record.intercept { "yes" } else { "no" }.to_owned()),
         fact("method", record.method.clone()),
         fact("start", record.start.clone()),

@@ -42,8 +42,8 @@ pub struct Settings {
     pub objective: String,
     /// Radius of the ball; where there is none it is chosen for each data set.
     pub tau: Option<f64>,
-    /// `lambda n`.
-    pub lambda_n: f64,
+    /// `level`.
+    pub level: f64,
     /// First weights of the rows: `uniform` or `vertex`.
     pub start: String,
     /// Seconds of its own that a method has on each data set.
@@ -64,7 +64,7 @@ impl Settings {
         let pairs = [
             ("objective", self.objective.clone(), other.objective.clone()),
             ("tau", tau(self), tau(other)),
-            ("lambda-n", self.lambda_n.to_string(), other.lambda_n.to_string()),
+            ("level", self.level.to_string(), other.level.to_string()),
             ("start", self.start.clone(), other.start.clone()),
             ("time-budget", self.time_budget.to_string(), other.time_budget.to_string()),
             ("seed", self.seed.to_string(), other.seed.to_string()),

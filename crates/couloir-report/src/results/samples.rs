@@ -8,7 +8,7 @@ pub fn settings() -> Settings {
         version: "1.2.3".to_owned(),
         objective: "paper".to_owned(),
         tau: Some(100.0),
-        lambda_n: 1.0,
+        level: 1.0,
         start: "vertex".to_owned(),
         time_budget: 30.0,
         seed: 7,

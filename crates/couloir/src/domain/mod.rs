@@ -11,6 +11,7 @@
 //! | [`BoxSet`] | sign | clip | one step per coordinate |
 //! | [`L2Ball`] | normalise | scale | - |
 //! | [`NuclearBall`] | top singular pair | singular value threshold | compressed sliding |
+//! | [`Reweighting`] | selection, or a search in one dimension | a search in one or two dimensions | - |
 //! | [`LoSet`] | the user's closure | - | - |
 //!
 //! The others slide as printed. Balls: [`LinfBall`], [`LpBall`], [`KSupportBall`], [`GroupL1Ball`], [`OrderedL1Ball`], [`Ellipsoid`].
@@ -34,6 +35,7 @@ mod mixture;
 mod nuclear_ball;
 mod plain;
 mod polytopes;
+mod reweighting;
 mod simplex;
 mod slide;
 mod sum_repair;
@@ -57,6 +59,7 @@ pub use polytopes::{
     Birkhoff, BoxBudget, CappedSimplex, ConvexHull, Hypersimplex, InformationSet, Permutahedron,
     SimplexBudget, Treeplex,
 };
+pub use reweighting::Reweighting;
 pub use simplex::Simplex;
 pub(crate) use slide::OverAtoms;
 pub use slide::{Cndg, SlideReport, SlideState, SlideTask, Sliding, cndg};

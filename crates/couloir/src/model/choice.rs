@@ -43,7 +43,9 @@ impl<Make: Tabled + Copy> FromStr for Choice<Make> {
     fn from_str(name: &str) -> Result<Self> {
         Make::TABLE.iter().find(|line| line.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = Make::TABLE.iter().map(|line| line.name).collect();
-            let why = format!("there is no `{name}`; there are {}", names.join(", "));
+            let nearest =
+                nearest(name, &names).map_or(String::new(), |n| format!("nearest is {n}; "));
+            let why = format!("there is no `{name}`; {nearest}there are {}", names.join(", "));
             Error::Setting { name: Make::SETTING, why }
         })
     }
@@ -64,5 +66,53 @@ impl<Make> fmt::Display for Choice<Make> {
 impl<Make> fmt::Debug for Choice<Make> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
+    }
+}
+
+/// The name that takes the fewest changed letters, if that is less than all.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let far = |other: &str| changes(name, other);
+    let nearest = *names.iter().min_by_key(|other| far(other))?;
+    (far(nearest) < name.chars().count().max(2)).then_some(nearest)
+}
+
+/// The letters to insert, leave out or change to come from one name to the other (Levenshtein).
+fn changes(from: &str, to: &str) -> usize {
+    // names are short, and a longer text is near to none of them
+    let from: Vec<char> = from.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=from.len()).collect();
+    for (j, letter) in to.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = j + 1;
+        for (i, other) in from.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[i + 1];
+            row[i + 1] = changed.min(row[i] + 1).min(diagonal + 1);
+        }
+    }
+    row[from.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_takes_the_fewest_changes() {
+        let names = ["chi2", "kl", "chi2-ball", "group"];
+        for (name, expected) in [
+            ("chi", Some("chi2")),
+            ("CHI2-ball", Some("chi2-ball")),
+            ("groups", Some("group")),
+            ("k1", Some("kl")),
+            ("", None),
+            ("xx", None),
+        ] {
+            assert_eq!(nearest(name, &names), expected, "{name}");
+        }
+        assert_eq!(
+            (changes("kitten", "sitting"), changes("", "abc"), changes("a", "a")),
+            (3, 3, 0)
+        );
     }
 }

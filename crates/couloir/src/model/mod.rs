@@ -11,6 +11,7 @@ pub mod loss;
 mod measures;
 mod path;
 mod robust_multiclass;
+mod row_weights;
 pub mod uncertainty;
 
 pub use choice::Choice;
@@ -24,3 +25,4 @@ pub use path::{
     Criterion, Labelled, PathStep, RobustPath, TauPath, geometric_grid, stratified_split,
 };
 pub use robust_multiclass::{RobustMulticlass, RobustSettings, Scaling};
+pub use row_weights::ClassWeight;

@@ -222,6 +222,15 @@ impl<'a> Oracles<'a> {
         self.has_best_response
     }
 
+    /// How much each row of an image counts, where rows count differently.
+    pub(crate) fn image_weights(&self) -> Option<&[f64]> {
+        let operator = match &self.borrowed {
+            Some(problem) => problem.capabilities().operator,
+            None => self.problem.capabilities().operator,
+        };
+        operator.and_then(|operator| operator.image_weights())
+    }
+
     /// Whether images are other than the points themselves.
     pub(crate) fn has_operator(&self) -> bool {
         self.has_operator

@@ -39,6 +39,12 @@ pub trait LinearOperator: Send + Sync {
 
     /// Writes the adjoint product `A^T s`.
     fn adjoint(&self, s: &[f64], out: &mut [f64]);
+
+    /// How much each row of an image counts, where rows count differently: solvers that model `f` by a quadratic in the image take
+    /// its metric from them. Bounds do not depend on it.
+    fn image_weights(&self) -> Option<&[f64]> {
+        None
+    }
 }
 
 /// An operator that treats all columns alike: `x` and its image are matrices with rows of length `h`, and the image of `x F` is

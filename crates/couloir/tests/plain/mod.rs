@@ -77,7 +77,7 @@ pub fn kinds() -> Vec<(&'static str, Data)> {
 pub struct Objective<'a> {
     pub data: &'a Data,
     pub scale: f64,
-    pub lambda_n: f64,
+    pub level: f64,
 }
 
 impl Objective<'_> {
@@ -104,7 +104,7 @@ impl Objective<'_> {
 
     fn penalty(&self, y: &[f64]) -> f64 {
         let square: f64 = y.iter().map(|y| (self.n() * y - 1.0).powi(2)).sum();
-        0.5 * self.lambda_n / self.n() * square
+        0.5 * self.level / self.n() * square
     }
 
     pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
@@ -122,8 +122,7 @@ impl Objective<'_> {
     /// The `y` with the largest `f(X, y)`: `n y_i = max(0, 1 + (s l_i - nu) / (lambda n))`.
     pub fn response(&self, x: &[f64]) -> Vec<f64> {
         let n = self.n();
-        let losses: Vec<f64> =
-            self.losses(x).iter().map(|l| self.scale * l / self.lambda_n).collect();
+        let losses: Vec<f64> = self.losses(x).iter().map(|l| self.scale * l / self.level).collect();
         let mut order = losses.clone();
         order.sort_by(|a, b| b.total_cmp(a));
         // with the k largest in play: sum (1 + l_i - nu) = n

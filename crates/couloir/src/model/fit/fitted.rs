@@ -2,7 +2,7 @@
 
 use super::RobustFit;
 use crate::error::Result;
-use crate::model::{Classifier, RobustMulticlass};
+use crate::model::{ClassWeight, Classifier, RobustMulticlass};
 use crate::problem::{BestResponse, LinearOperator, Preparation, PreparedImage, SaddleProblem};
 use crate::run::Outcome;
 use crate::solver::Solution;
@@ -101,6 +101,12 @@ impl Fitted {
         let mut scores = vec![0.0; self.model.image_dim()];
         self.model.image(&self.solution.x, &mut scores);
         scores
+    }
+
+    /// The weight that the adversary gives to each row of the data; they add up to 1, and rows that were left out have none.
+    #[must_use]
+    pub fn row_weights(&self) -> Vec<f64> {
+        self.model.data_weights(&self.solution.y)
     }
 
     /// Seconds from the rows to the solution, by the clock of the run: building the model, the method's
@@ -236,7 +242,14 @@ impl Fitted {
         keep("uncertainty", &self.model.uncertainty().name());
         keep("tau", &settings.tau);
         keep("tau_chosen", &self.fit.tau.is_none());
-        keep("lambda_n", &settings.lambda_n);
+        keep("level", &settings.level);
+        if self.fit.weights.is_some() {
+            keep("weighted", &true);
+        }
+        if self.fit.class_weight != ClassWeight::None {
+            let balanced = self.fit.class_weight == ClassWeight::Balanced;
+            keep("class_weight", &if balanced { "balanced" } else { "given" });
+        }
         if let Some(value) = settings.intercept {
             keep("intercept", &value);
         }

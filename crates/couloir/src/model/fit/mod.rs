@@ -10,9 +10,10 @@ pub use fitted::Fitted;
 pub use record::FitRecord;
 
 use super::loss::LossChoice;
-use super::uncertainty::{RowData, UncertaintyChoice};
+use super::row_weights::{ClassWeight, Nominal};
+use super::uncertainty::{RowData, UncertaintyChoice, renumbered};
 use super::{RobustMulticlass, RobustSettings, Scaling};
-use crate::error::{Error, Result, check_positive};
+use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::oracles::Counter;
 use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, StopRules};
@@ -26,7 +27,7 @@ pub const DEFAULT_TOL: f64 = 1e-1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Start {
-    /// `y = (1/n, ..., 1/n)`.
+    /// The `y` where the penalty is zero: `(1/n, ..., 1/n)`, or the nominal weights.
     #[default]
     Uniform,
     /// `y = e_1`: all the weight on the first row.
@@ -88,8 +89,13 @@ pub struct RobustFit {
     pub uncertainty: UncertaintyChoice,
     /// The group of each row, for the uncertainty sets that need it.
     pub groups: Option<Vec<u32>>,
-    /// The level of the uncertainty set: `lambda n` of the chi-square penalty.
-    pub lambda_n: f64,
+    /// The level of the uncertainty set; its own default if none is given.
+    pub level: Option<f64>,
+    /// What each row weighs; all the same if there are no weights. Rows of weight zero are left out, and whole numbers count
+    /// their rows so often.
+    pub weights: Option<Vec<f64>>,
+    /// What the rows of each class weigh, on top of that.
+    pub class_weight: ClassWeight,
     /// Whether to append an intercept: a feature that has the same value in every row. The value is that of
     /// [`heaviest_feature`], the largest root mean square of a feature (1 if all rows are zero).
     pub intercept: bool,
@@ -118,7 +124,7 @@ pub struct RobustFit {
 }
 
 impl Default for RobustFit {
-    /// Certified MPCGS on the dro scaling with `lambda n = 1`, to [`DEFAULT_TOL`], at most 10,000 iterations.
+    /// Certified MPCGS on the dro scaling with the chi-square penalty, to [`DEFAULT_TOL`], at most 10,000 iterations.
     fn default() -> Self {
         RobustFit {
             scaling: Scaling::Dro,
@@ -126,7 +132,9 @@ impl Default for RobustFit {
             loss: LossChoice::default(),
             uncertainty: UncertaintyChoice::default(),
             groups: None,
-            lambda_n: 1.0,
+            level: None,
+            weights: None,
+            class_weight: ClassWeight::None,
             intercept: false,
             method: Method::certified(),
             start: Start::Uniform,
@@ -179,11 +187,31 @@ impl RobustFit {
         self
     }
 
-    /// The fit with this `lambda n`.
+    /// The fit with this level, or with the default of its uncertainty set.
     #[must_use]
-    pub fn lambda_n(mut self, lambda_n: f64) -> Self {
-        self.lambda_n = lambda_n;
+    pub fn level(mut self, level: impl Into<Option<f64>>) -> Self {
+        self.level = level.into();
         self
+    }
+
+    /// The fit with these weights of the rows.
+    #[must_use]
+    pub fn weights(mut self, weights: Option<Vec<f64>>) -> Self {
+        self.weights = weights;
+        self
+    }
+
+    /// The fit with these weights of the classes.
+    #[must_use]
+    pub fn class_weight(mut self, class_weight: ClassWeight) -> Self {
+        self.class_weight = class_weight;
+        self
+    }
+
+    /// The level in use: the one given, or the default of the uncertainty set.
+    #[must_use]
+    pub fn level_in_use(&self) -> f64 {
+        self.level.unwrap_or_else(|| self.uncertainty.level().default)
     }
 
     /// The fit with or without an intercept.
@@ -272,16 +300,35 @@ impl RobustFit {
         self
     }
 
+    /// The same fit for the rows at these places alone: with their weights and their groups.
+    #[must_use]
+    pub fn of_rows(&self, places: &[usize]) -> Self {
+        let mut fit = self.clone();
+        let of_places = |all: &Vec<f64>| places.iter().map(|&i| all[i]).collect();
+        fit.weights = self.weights.as_ref().map(of_places);
+        let groups =
+            |all: &Vec<u32>| renumbered(&places.iter().map(|&i| all[i]).collect::<Vec<u32>>());
+        fit.groups = self.groups.as_ref().map(groups);
+        fit
+    }
+
     /// Fails for settings that no data can save.
     ///
     /// # Errors
-    /// `tau`, `lambda_n`, the tolerance or the seconds not positive and finite, a method that needs
+    /// `tau`, `level`, the tolerance or the seconds not positive and finite, a method that needs
     /// polytopes.
     pub fn check(&self) -> Result<()> {
         if let Some(tau) = self.tau {
             check_positive("tau", tau)?;
         }
-        check_positive("lambda n", self.lambda_n)?;
+        self.uncertainty.check_level(self.level_in_use())?;
+        if self.scaling == Scaling::Paper && self.uncertainty != UncertaintyChoice::default() {
+            let why = format!(
+                "`paper` is the scaling of the chi-square penalty alone, and the uncertainty set is `{}`; use `dro`",
+                self.uncertainty
+            );
+            return Err(Error::Setting { name: "objective", why });
+        }
         check_positive("the tolerance", self.tol)?;
         if let Some(seconds) = self.max_seconds {
             check_positive("the time limit", seconds)?;
@@ -334,19 +381,50 @@ impl RobustFit {
         classes: usize,
     ) -> Result<RobustMulticlass> {
         self.check()?;
+        check_len("labels", rows.rows(), labels.len())?;
+        if let Some(groups) = &self.groups {
+            check_len("groups", rows.rows(), groups.len())?;
+        }
+        let nominal = self.nominal(&labels, classes)?;
+        let data_rows = rows.rows();
+        let rows = match &nominal.kept {
+            None => rows,
+            Some(kept) => rows.select(kept),
+        };
+        let labels = nominal.keep(labels);
+        let groups = self.groups.as_deref().map(|groups| nominal.keep_groups(groups));
+        let weights = self.weights.clone().map(|weights| nominal.keep(weights));
         let tau = match self.tau {
             Some(tau) => tau,
-            None => auto_tau(&rows, classes)?,
+            None => auto_tau(&rows, classes, weights.as_deref())?,
         };
-        let intercept = self.intercept.then(|| heaviest_feature(&rows));
+        let intercept = self.intercept.then(|| heaviest_feature(&rows, weights.as_deref()));
         let settings = RobustSettings::default()
             .scaling(self.scaling)
-            .lambda_n(self.lambda_n)
+            .level(self.level_in_use())
             .tau(tau)
             .intercept(intercept);
-        let data = RowData::new(rows.rows()).groups(self.groups.as_deref());
-        let uncertainty = self.uncertainty.set(&data, self.lambda_n)?;
-        RobustMulticlass::compose(self.loss.loss(), uncertainty, rows, labels, classes, settings)
+        let data = RowData::new(rows.rows())
+            .weights(nominal.weights.as_deref())
+            .groups(groups.as_deref())
+            .labels(Some(&labels));
+        let uncertainty = self.uncertainty.set(&data, self.level_in_use())?;
+        let loss = self.loss.loss();
+        let model = RobustMulticlass::compose(loss, uncertainty, rows, labels, classes, settings)?;
+        let model = match nominal.weights {
+            None => model,
+            Some(weights) => model.with_nominal(weights),
+        };
+        Ok(match nominal.kept {
+            None => model,
+            Some(kept) => model.with_places(kept, data_rows),
+        })
+    }
+
+    /// What these settings make of rows with these labels.
+    fn nominal(&self, labels: &[u32], classes: usize) -> Result<Nominal> {
+        let weights = self.class_weight.of_rows(labels, classes, self.weights.as_deref())?;
+        Ok(Nominal::new(weights.as_deref()))
     }
 
     /// Solves a problem that [`model`](Self::model) made, from a start of one's own: the radius and all that is the
@@ -378,6 +456,8 @@ impl RobustFit {
         } else if self.start == Start::Vertex {
             let mut y = vec![0.0; model.y_set().dim()];
             y[0] = 1.0;
+            solve = solve.start_y(y);
+        } else if let Some(y) = model.uncertainty().start() {
             solve = solve.start_y(y);
         }
         let solution = solve.run_with(observer)?;

@@ -1,6 +1,7 @@
 //! The one record of a fit: what `--json` prints, pages show and Python receives.
 
 use super::Fitted;
+use crate::model::ClassWeight;
 use crate::run::{RunRecord, number};
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +42,12 @@ pub struct FitRecord {
     pub tau: f64,
     /// Whether it was chosen from the data.
     pub tau_chosen: bool,
-    /// `lambda n`.
-    pub lambda_n: f64,
+    /// The uncertainty set.
+    pub uncertainty: String,
+    /// Its level.
+    pub level: f64,
+    /// Whether rows or classes have weights of their own.
+    pub weighted: bool,
     /// Whether every class has a constant.
     pub intercept: bool,
     /// The method.
@@ -88,7 +93,9 @@ impl Fitted {
             objective: fit.scaling.to_string(),
             tau: self.tau(),
             tau_chosen: fit.tau.is_none(),
-            lambda_n: fit.lambda_n,
+            uncertainty: fit.uncertainty.name().to_owned(),
+            level: fit.level_in_use(),
+            weighted: fit.weights.is_some() || fit.class_weight != ClassWeight::None,
             intercept: fit.intercept,
             method: fit.method.name().to_owned(),
             start: if self.is_warm() { "warm".to_owned() } else { fit.start.to_string() },

@@ -157,6 +157,8 @@ impl RobustMulticlass {
             labels: batch.iter().map(|&i| self.labels[i as usize]).collect(),
             order: Vec::new(), // points are read in the whole's terms
             members: Some(batch.iter().map(|&i| i as u32).collect()),
+            places: None,
+            nominal: None,
             n: self.n,
             weight: self.n as f64 * self.weight / batch.len() as f64,
             settings: self.settings,

@@ -82,6 +82,10 @@ pub struct RobustMulticlass {
     order: Vec<u32>,
     /// In a batch, the number that each row has in the whole.
     members: Option<Vec<u32>>,
+    /// Where rows of the data were left out: the places of those that are here, and the number of all.
+    places: Option<(Vec<u64>, usize)>,
+    /// The nominal weights of the rows times their number, where they are not all 1.
+    nominal: Option<Vec<f64>>,
     /// `n`, the number of rows of the whole.
     n: usize,
     /// The factor of a row's loss: `s`, or `n s / |batch|` in a batch.
@@ -98,19 +102,19 @@ impl RobustMulticlass {
     /// from 0. A class may have no rows.
     ///
     /// # Errors
-    /// As [`compose`](Self::compose), and `lambda_n` not positive.
+    /// As [`compose`](Self::compose), and `level` not positive.
     pub fn new(
         rows: SparseMatrix,
         labels: Vec<u32>,
         classes: usize,
         settings: RobustSettings,
     ) -> Result<Self> {
-        let uncertainty = Arc::new(ChiSquare::new(rows.rows(), settings.lambda_n)?);
+        let uncertainty = Arc::new(ChiSquare::new(rows.rows(), settings.level)?);
         let loss = Arc::new(MultinomialLogistic);
         RobustMulticlass::compose(loss, uncertainty, rows, labels, classes, settings)
     }
 
-    /// This loss and this uncertainty set over these rows. The set brings its own level: `lambda_n` of the settings is not
+    /// This loss and this uncertainty set over these rows. The set brings its own level: `level` of the settings is not
     /// used.
     ///
     /// # Errors
@@ -157,6 +161,8 @@ impl RobustMulticlass {
             labels,
             order,
             members: None,
+            places: None,
+            nominal: None,
             n,
             weight,
             settings,
@@ -164,6 +170,35 @@ impl RobustMulticlass {
             singular: OnceLock::new(),
             scratch,
         })
+    }
+
+    /// The same problem, of which it is known that its rows had these places among so many of the data.
+    pub(in crate::model) fn with_places(mut self, places: Vec<u64>, of: usize) -> Self {
+        self.places = Some((places, of));
+        self
+    }
+
+    /// The same problem, of which it is known how much its rows count.
+    pub(in crate::model) fn with_nominal(mut self, q: Vec<f64>) -> Self {
+        let n = q.len() as f64;
+        self.nominal = Some(q.into_iter().map(|q| n * q).collect());
+        self
+    }
+
+    /// The places that the rows have in the data they were taken from, if some were left out.
+    #[must_use]
+    pub fn places(&self) -> Option<&[u64]> {
+        self.places.as_ref().map(|(places, _)| places.as_slice())
+    }
+
+    /// The weight that `y` gives to each row of the data, zero for rows that were left out.
+    #[must_use]
+    pub fn data_weights(&self, y: &[f64]) -> Vec<f64> {
+        let weights = self.row_weights(y);
+        let Some((places, of)) = &self.places else { return weights };
+        let mut all = vec![0.0; *of];
+        places.iter().zip(weights).for_each(|(&i, weight)| all[i as usize] = weight);
+        all
     }
 
     /// The same problem over a ball of another radius.

@@ -161,6 +161,10 @@ impl LinearOperator for RobustMulticlass {
     fn adjoint(&self, s: &[f64], out: &mut [f64]) {
         self.operator.adjoint(s, out);
     }
+
+    fn image_weights(&self) -> Option<&[f64]> {
+        self.nominal.as_deref()
+    }
 }
 
 impl ColumnWise for RobustMulticlass {

@@ -5,7 +5,7 @@ use crate::linalg::Layout;
 /// The factor `s` of the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
-    /// `s = 1`: the adversary reweights, `n y_i = max(0, 1 + (l_i - nu)/(lambda n))`.
+    /// `s = 1`: the adversary reweights, `n y_i = max(0, 1 + (l_i - nu)/level)`.
     #[default]
     Dro,
     /// `s = 1/n`, as printed in the paper: `y` stays within about `1/n` of uniform.
@@ -38,8 +38,8 @@ impl std::fmt::Display for Scaling {
 pub struct RobustSettings {
     /// The factor of the losses.
     pub scaling: Scaling,
-    /// `lambda n`, 1 in the paper.
-    pub lambda_n: f64,
+    /// The level of the chi-square penalty: `lambda n`, 1 in the paper.
+    pub level: f64,
     /// The radius of the nuclear-norm ball, 100 in the paper.
     pub tau: f64,
     /// A value to append to every row as one more feature, the intercept. Its weights lie in the ball
@@ -56,7 +56,7 @@ impl Default for RobustSettings {
     fn default() -> Self {
         RobustSettings {
             scaling: Scaling::Dro,
-            lambda_n: 1.0,
+            level: 1.0,
             tau: 100.0,
             intercept: None,
             layout: Layout::default(),
@@ -72,10 +72,10 @@ impl RobustSettings {
         self
     }
 
-    /// The settings with this `lambda n`.
+    /// The settings with this level.
     #[must_use]
-    pub fn lambda_n(mut self, lambda_n: f64) -> Self {
-        self.lambda_n = lambda_n;
+    pub fn level(mut self, level: f64) -> Self {
+        self.level = level;
         self
     }
 

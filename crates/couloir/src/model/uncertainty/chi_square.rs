@@ -11,27 +11,27 @@ use rayon::prelude::*;
 /// Entries that one thread takes at a time. Up to here everything is one piece.
 const PIECE: usize = 1 << 16;
 
-/// The chi-square penalty on the weights of `n` rows.
+/// The chi-square penalty on the weights of `n` rows whose nominal weights are all the same, at a level that is `lambda n`.
 #[derive(Clone, Debug)]
 pub struct ChiSquare {
     n: usize,
-    lambda_n: f64,
+    level: f64,
     y_set: Simplex,
 }
 
 impl ChiSquare {
-    /// The penalty on the weights of `n` rows, at the level `lambda n`.
+    /// The penalty on the weights of `n` rows, at this level, `lambda n` of the paper.
     ///
     /// # Errors
     /// No rows, a level that is not positive.
-    pub fn new(n: usize, lambda_n: f64) -> Result<Self> {
-        check_positive("lambda n", lambda_n)?;
-        Ok(ChiSquare { n, lambda_n, y_set: Simplex::new(n)? })
+    pub fn new(n: usize, level: f64) -> Result<Self> {
+        check_positive("level", level)?;
+        Ok(ChiSquare { n, level, y_set: Simplex::new(n)? })
     }
 
     /// The derivative of [`value`](Self::value) by an entry of `y`.
     fn slope(&self, y: f64) -> f64 {
-        -self.lambda_n * (self.n as f64 * y - 1.0)
+        -self.level * (self.n as f64 * y - 1.0)
     }
 }
 
@@ -50,7 +50,7 @@ impl Uncertainty for ChiSquare {
 
     /// `-lambda/2 |n y - 1|^2`, which the objective adds to the weighted losses.
     fn value(&self, y: &[f64]) -> f64 {
-        let (n, lambda) = (self.n as f64, self.lambda_n / self.n as f64);
+        let (n, lambda) = (self.n as f64, self.level / self.n as f64);
         let sum = in_lanes([y, y], 0.0, |[y, _]| (n * y - 1.0).powi(2), |sum, square| sum + square);
         -0.5 * lambda * sum
     }
@@ -64,7 +64,7 @@ impl Uncertainty for ChiSquare {
 
     /// Writes the maximiser of `<losses, y>` and the penalty, and returns a bound of what it misses. `room` has `n` numbers.
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
-        respond(losses, self.lambda_n, room, y)
+        respond(losses, self.level, room, y)
     }
 
     /// The change of `<losses, y>` and the penalty between two points, without cancellation.
@@ -83,28 +83,28 @@ impl Uncertainty for ChiSquare {
             let slope = slope(i) - shift;
             value += slope * step;
             drift += step;
-            let weight = self.lambda_n * (n as f64 * middle(i) + 1.0);
+            let weight = self.level * (n as f64 * middle(i) + 1.0);
             size += (losses[i] + weight + shift.abs()) * step.abs();
         }
         let rounding = 4.0 * f64::EPSILON * size + (shift * drift).abs();
         Measured { value, rounding }
     }
 
-    /// `mu = Lyy = lambda n^2`.
+    /// `mu = Lyy = level n`.
     fn moduli(&self) -> Moduli {
-        let modulus = self.lambda_n * self.n as f64;
+        let modulus = self.level * self.n as f64;
         Moduli { mu: Some(modulus), lyy: Some(modulus) }
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {
-        print.note("lambda n", self.lambda_n);
+        print.note("level", self.level);
     }
 }
 
-/// Writes the maximiser of `<g, y> - lambda/2 |n y - 1|^2` over the simplex, `n y_i = max(0, (g_i - g_max)/lambda_n - theta)`
+/// Writes the maximiser of `<g, y> - lambda/2 |n y - 1|^2` over the simplex, `n y_i = max(0, (g_i - g_max)/level - theta)`
 /// with `theta` such that they add up to `n` (Michelot's passes: O(n)), and returns a bound of what it misses.
 /// Only differences of the `g` are formed.
-fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 {
+fn respond(g: &[f64], level: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 {
     let n = g.len() as f64;
     let top = largest([g, g], |[g, _]| g);
     // the largest entry is 0, so theta is at least -n and what lies below is none of the support
@@ -113,7 +113,7 @@ fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f
         .map(|((y, g), candidates)| {
             let mut count = 0;
             for (y, g) in y.iter_mut().zip(g) {
-                *y = (g - top) / lambda_n;
+                *y = (g - top) / level;
                 candidates[count] = *y;
                 count += usize::from(*y > -n);
             }
@@ -157,8 +157,8 @@ fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f
     // max over w of <grad, w - y>, with the rounding of the slopes against us
     let slope = |g: f64, y: f64| {
         let (g, weight) = (g - top, n * y);
-        let noise = 2.0 * f64::EPSILON * (g.abs() + lambda_n * (weight + 1.0));
-        (g - lambda_n * (weight - 1.0), noise)
+        let noise = 2.0 * f64::EPSILON * (g.abs() + level * (weight + 1.0));
+        (g - level * (weight - 1.0), noise)
     };
     let highest = largest([g, y], |[g, y]| {
         let (value, noise) = slope(g, y);
@@ -172,12 +172,12 @@ fn respond(g: &[f64], lambda_n: f64, candidates: &mut [f64], y: &mut [f64]) -> f
 }
 
 /// The largest of `value(a_i, b_i)`.
-fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64 + Sync) -> f64 {
+pub(super) fn largest(vectors: [&[f64]; 2], value: impl Fn([f64; 2]) -> f64 + Sync) -> f64 {
     in_lanes(vectors, f64::NEG_INFINITY, value, |m, v| if v > m { v } else { m })
 }
 
 /// All `value(a_i, b_i)` joined: pieces by several threads, in lanes that need not wait for each other.
-fn in_lanes(
+pub(super) fn in_lanes(
     [a, b]: [&[f64]; 2],
     first: f64,
     value: impl Fn([f64; 2]) -> f64 + Sync,

@@ -1,8 +1,8 @@
-//! Groups of rows: `y` in the unit simplex of the `G` groups, at the cost `mu/2 |y - 1/G|^2`.
+//! Groups of rows: `y` in the unit simplex of the `G` groups, at the cost `mu/2 |y - centre|^2`.
 
-use super::{Moduli, RowWeights, Uncertainty};
+use super::{Moduli, RowWeights, Uncertainty, check_nominal};
 use crate::domain::{Domain, Simplex};
-use crate::error::{Error, Result, check_positive};
+use crate::error::{Error, Result, check_len, check_positive};
 use crate::problem::Measured;
 use crate::state::{Digest, Fingerprint};
 use std::sync::Arc;
@@ -20,9 +20,12 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
+    name: &'static str,
     entry: Arc<[u32]>,
     share: Arc<[f64]>,
     y_set: Simplex,
+    /// Where the penalty is zero.
+    centre: Arc<[f64]>,
     mu: f64,
 }
 
@@ -30,16 +33,23 @@ impl Groups {
     /// The group of each row, numbered from 0 with none empty, and the level `c` of the penalty `c/2 G |y - 1/G|^2`.
     ///
     /// # Errors
-    /// No rows, a group without rows, a level that is not positive.
+    /// No rows, a group without rows, a level that is negative. At level 0 the worst group has all the weight.
     pub fn new(groups: Vec<u32>, level: f64) -> Result<Self> {
-        check_positive("the level of the uncertainty set", level)?;
+        if !(level >= 0.0 && level.is_finite()) {
+            let why = format!("of groups must be a finite number of zero or more, got {level}");
+            return Err(Error::Setting { name: "level", why });
+        }
         let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
-        Groups::with_modulus(groups, level * count as f64)
+        Groups::priced(groups, level * count as f64)
     }
 
     /// The same with the penalty `mu/2 |y - 1/G|^2`.
     pub(in crate::model) fn with_modulus(groups: Vec<u32>, mu: f64) -> Result<Self> {
         check_positive("mu", mu)?;
+        Groups::priced(groups, mu)
+    }
+
+    fn priced(groups: Vec<u32>, mu: f64) -> Result<Self> {
         let count = groups.iter().max().map_or(0, |&g| g as usize + 1);
         // of more groups than rows one is empty, which is found without room for all
         let mut sizes = vec![0u64; count.min(groups.len() + 1)];
@@ -53,7 +63,37 @@ impl Groups {
         }
         let y_set = Simplex::new(count)?;
         let share = groups.iter().map(|&g| 1.0 / sizes[g as usize] as f64).collect();
-        Ok(Groups { entry: groups.into(), share, y_set, mu })
+        let centre = vec![1.0 / count as f64; count].into();
+        Ok(Groups { name: "group", entry: groups.into(), share, y_set, centre, mu })
+    }
+
+    /// The groups with these nominal weights of the rows, which are positive and add up to 1: within a group rows weigh in
+    /// proportion to them.
+    ///
+    /// # Errors
+    /// Weights of another number than rows, or that are not positive or do not add up to 1.
+    pub fn weighted(mut self, q: &[f64]) -> Result<Self> {
+        check_len("nominal weights", self.entry.len(), q.len())?;
+        check_nominal(q)?;
+        let mut sums = vec![0.0; self.y_set.dim()];
+        self.entry.iter().zip(q).for_each(|(&g, q)| sums[g as usize] += q);
+        self.share =
+            self.entry.iter().zip(q).map(|(&g, q)| (q / sums[g as usize]).min(1.0)).collect();
+        Ok(self)
+    }
+
+    /// The classes as groups, with labels numbered from 0 of which each has rows: the penalty `c/2 G |y - centre|^2` is on
+    /// moving the shares of the classes, so its centre is their shares in the nominal weights.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new) and [`weighted`](Self::weighted).
+    pub fn label_shift(labels: Vec<u32>, q: &[f64], level: f64) -> Result<Self> {
+        let mut set = Groups::new(labels, level)?.weighted(q)?;
+        let mut centre = vec![0.0; set.y_set.dim()];
+        set.entry.iter().zip(q).for_each(|(&g, q)| centre[g as usize] += q);
+        set.y_set.repair(&mut centre);
+        (set.name, set.centre) = ("label", centre.into());
+        Ok(set)
     }
 
     /// The set of `y`.
@@ -70,15 +110,11 @@ impl Groups {
     pub(in crate::model) fn modulus(&self) -> f64 {
         self.mu
     }
-
-    fn even(&self) -> f64 {
-        1.0 / self.y_set.dim() as f64
-    }
 }
 
 impl Uncertainty for Groups {
     fn name(&self) -> &'static str {
-        "groups"
+        self.name
     }
 
     fn y_set(&self) -> &dyn Domain {
@@ -89,23 +125,32 @@ impl Uncertainty for Groups {
         RowWeights::Shared { entry: self.entry.clone(), share: self.share.clone() }
     }
 
-    /// `-mu/2 |y - 1/G|^2`.
+    fn start(&self) -> Option<Vec<f64>> {
+        Some(self.centre.to_vec())
+    }
+
+    /// `-mu/2 |y - centre|^2`.
     fn value(&self, y: &[f64]) -> f64 {
-        -0.5 * self.mu * y.iter().map(|v| (v - self.even()).powi(2)).sum::<f64>()
+        let squares = y.iter().zip(&*self.centre).map(|(v, centre)| (v - centre).powi(2));
+        -0.5 * self.mu * squares.sum::<f64>()
     }
 
     fn slopes(&self, y: &[f64], out: &mut [f64]) {
-        for (out, y) in out.iter_mut().zip(y) {
-            *out = -self.mu * (y - self.even());
+        for ((out, y), centre) in out.iter_mut().zip(y).zip(&*self.centre) {
+            *out = -self.mu * (y - centre);
         }
     }
 
-    /// A projection onto the simplex.
+    /// A projection onto the simplex, or the worst group.
     fn best_response(&self, losses: &[f64], _room: &mut [f64], y: &mut [f64]) -> f64 {
+        if self.mu == 0.0 {
+            let worst = (0..y.len()).fold(0, |w, g| if losses[g] > losses[w] { g } else { w });
+            y.fill(0.0);
+            y[worst] = 1.0;
+            return 0.0;
+        }
         let slope: Vec<f64> = losses.iter().map(|l| -l).collect();
-        let mut centre = vec![0.0; y.len()];
-        self.y_set.center(&mut centre);
-        self.y_set.oracle().prox(&slope, &centre, self.mu, y).unwrap_or(f64::INFINITY)
+        self.y_set.oracle().prox(&slope, &self.centre, self.mu, y).unwrap_or(f64::INFINITY)
     }
 
     fn change(&self, losses: &[f64], from: &[f64], to: &[f64]) -> Measured {
@@ -113,7 +158,7 @@ impl Uncertainty for Groups {
         let shift = losses[0];
         let (mut value, mut size) = (0.0, 0.0);
         for g in 0..from.len() {
-            let middle = 0.5 * (from[g] + to[g]) - self.even();
+            let middle = 0.5 * (from[g] + to[g]) - self.centre[g];
             let slope = losses[g] - shift - self.mu * middle;
             value += slope * (to[g] - from[g]);
             size += (losses[g].abs() + self.mu * middle.abs()) * (to[g] - from[g]).abs();
@@ -122,13 +167,16 @@ impl Uncertainty for Groups {
     }
 
     fn moduli(&self) -> Moduli {
-        Moduli { mu: Some(self.mu), lyy: Some(self.mu) }
+        let mu = (self.mu > 0.0).then_some(self.mu);
+        Moduli { mu, lyy: mu }
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {
         print.note("mu", self.mu);
         let mut digest = Digest::default();
         digest.indices(&self.entry);
+        digest.numbers(&self.share);
+        digest.numbers(&self.centre);
         print.note("groups (SHA-256)", digest.name());
     }
 }

@@ -1,35 +1,223 @@
 //! Uncertainty sets on rows: which weights the adversary may give to the rows, and what they cost.
 
 mod chi_square;
+mod fixed;
 mod groups;
+mod kl;
+mod unpriced;
+mod weighted_chi_square;
 
 pub use chi_square::ChiSquare;
+pub use fixed::Fixed;
 pub use groups::Groups;
+pub use kl::KullbackLeibler;
+pub use unpriced::Unpriced;
+pub use weighted_chi_square::WeightedChiSquare;
 
 use super::choice::{Choice, Tabled};
 use crate::domain::Domain;
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Result, check_finite, check_len};
+use crate::linalg::accurate_sum_of;
 use crate::problem::Measured;
 use crate::state::Fingerprint;
 use std::sync::Arc;
 
 /// The uncertainty sets that a fit can choose by name.
 pub const UNCERTAINTY_SETS: &[UncertaintyChoice] = &[
-    Choice::new("chi2", |data, level| Ok(Arc::new(ChiSquare::new(data.rows, level)?))),
-    Choice::new("groups", |data, level| Ok(Arc::new(Groups::new(data.need_groups()?, level)?))),
+    Choice::new(
+        "chi2",
+        MakeUncertainty {
+            make: |data, level| match data.weights {
+                None => Ok(Arc::new(ChiSquare::new(data.rows, level)?)),
+                Some(q) => Ok(Arc::new(WeightedChiSquare::new(q.to_vec(), level)?)),
+            },
+            level: Level {
+                default: 1.0,
+                range: LevelRange::Positive,
+                means: "strength of the chi-square penalty on reweighting rows: smaller values give the adversary more \
+                        freedom, large ones lead to the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "kl",
+        MakeUncertainty {
+            make: |data, level| Ok(Arc::new(KullbackLeibler::new(data.nominal(), level)?)),
+            level: Level {
+                default: 1.0,
+                range: LevelRange::Positive,
+                means: "strength of the Kullback-Leibler penalty on reweighting rows, in units of the loss: smaller values give \
+                        the adversary more freedom, large ones lead to the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "cvar",
+        MakeUncertainty {
+            make: |data, level| unpriced("cvar", data, level, 1.0, Unpriced::cvar),
+            level: Level {
+                default: 0.3,
+                range: LevelRange::Share,
+                means: "share of the rows (by weight) whose mean loss counts, the worst ones: smaller values look at fewer rows, 1 is the plain \
+                        model",
+            },
+        },
+    ),
+    Choice::new(
+        "chi2-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("chi2-ball", data, level, 0.0, Unpriced::chi_square_ball),
+            level: Level {
+                default: 0.5,
+                range: LevelRange::ZeroOrMore,
+                means: "largest chi-square divergence of the weights from the nominal ones: larger values give the adversary more freedom, 0 is \
+                        the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "kl-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("kl-ball", data, level, 0.0, Unpriced::kl_ball),
+            level: Level {
+                default: 0.3,
+                range: LevelRange::ZeroOrMore,
+                means: "largest Kullback-Leibler divergence of the weights from the nominal ones: larger values give the adversary more freedom, 0 \
+                        is the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "tv-ball",
+        MakeUncertainty {
+            make: |data, level| unpriced("tv-ball", data, level, 0.0, Unpriced::tv_ball),
+            level: Level {
+                default: 0.2,
+                range: LevelRange::ZeroOrMore,
+                means: "share of the weight that the adversary may move to other rows: larger values give more freedom, 0 is the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "group",
+        MakeUncertainty {
+            make: |data, level| {
+                let groups = Groups::new(data.need_groups()?, level)?;
+                Ok(Arc::new(match data.weights {
+                    None => groups,
+                    Some(q) => groups.weighted(q)?,
+                }))
+            },
+            level: Level {
+                default: 0.1,
+                range: LevelRange::ZeroOrMore,
+                means: "strength of the penalty on moving weight between groups: 0 is the loss of the worst \
+                        group, large ones weigh all groups the same",
+            },
+        },
+    ),
+    Choice::new(
+        "label",
+        MakeUncertainty {
+            make: |data, level| {
+                let labels = data.need_labels()?;
+                Ok(Arc::new(Groups::label_shift(labels, &data.nominal(), level)?))
+            },
+            level: Level {
+                default: 0.1,
+                range: LevelRange::ZeroOrMore,
+                means: "strength of the penalty on moving weight between classes: 0 is the loss of the worst \
+                        class, large ones lead to the plain model",
+            },
+        },
+    ),
+    Choice::new(
+        "none",
+        MakeUncertainty {
+            make: |data, _| Ok(Arc::new(Fixed::new(data.nominal())?)),
+            level: Level {
+                default: 1.0,
+                range: LevelRange::Positive,
+                means: "not used: every row has its nominal weight, which is the plain model",
+            },
+        },
+    ),
 ];
+
+/// A set around the nominal weights, or these weights alone at the level that leaves nothing else.
+fn unpriced(
+    name: &'static str,
+    data: &RowData<'_>,
+    level: f64,
+    nothing: f64,
+    set: fn(Vec<f64>, f64) -> Result<Unpriced>,
+) -> Result<Arc<dyn Uncertainty>> {
+    let q = data.nominal();
+    if level == nothing {
+        return Ok(Arc::new(Fixed::named(name, q)?));
+    }
+    Ok(Arc::new(set(q, level)?))
+}
 
 /// An uncertainty set that a fit can choose by name: a line of [`UNCERTAINTY_SETS`].
 ///
 /// ```
 /// use couloir::model::uncertainty::UncertaintyChoice;
 /// assert_eq!("chi2".parse::<UncertaintyChoice>()?, UncertaintyChoice::default());
+/// let error = "k1".parse::<UncertaintyChoice>().unwrap_err();
+/// assert!(error.to_string().contains("nearest is kl"), "{error}");
 /// # Ok::<(), couloir::Error>(())
 /// ```
 pub type UncertaintyChoice = Choice<MakeUncertainty>;
 
 /// How the set of an [`UncertaintyChoice`] is made: from the data, at a level.
-pub type MakeUncertainty = fn(&RowData<'_>, f64) -> Result<Arc<dyn Uncertainty>>;
+#[derive(Clone, Copy)]
+pub struct MakeUncertainty {
+    make: fn(&RowData<'_>, f64) -> Result<Arc<dyn Uncertainty>>,
+    level: Level,
+}
+
+/// The one number of an uncertainty set.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Level {
+    /// The level unless another is given.
+    pub default: f64,
+    /// The levels that make sense.
+    pub range: LevelRange,
+    /// What it is, and what smaller and larger levels do, for help.
+    pub means: &'static str,
+}
+
+/// Levels that make sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LevelRange {
+    /// Above zero.
+    Positive,
+    /// Zero, or above.
+    ZeroOrMore,
+    /// Above zero, and 1 at the most.
+    Share,
+}
+
+impl LevelRange {
+    fn contains(self, level: f64) -> bool {
+        match self {
+            LevelRange::Positive => level > 0.0 && level.is_finite(),
+            LevelRange::ZeroOrMore => level >= 0.0 && level.is_finite(),
+            LevelRange::Share => level > 0.0 && level <= 1.0,
+        }
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            LevelRange::Positive => "must be a finite number above zero",
+            LevelRange::ZeroOrMore => "must be a finite number of zero or more",
+            LevelRange::Share => "must be a number above zero and at most 1",
+        }
+    }
+}
 
 impl Tabled for MakeUncertainty {
     const SETTING: &'static str = "uncertainty";
@@ -42,7 +230,27 @@ impl UncertaintyChoice {
     /// # Errors
     /// A level that the set does not take, or data that it needs and that are missing.
     pub fn set(&self, data: &RowData<'_>, level: f64) -> Result<Arc<dyn Uncertainty>> {
-        (self.make)(data, level)
+        self.check_level(level)?;
+        (self.make.make)(data, level)
+    }
+
+    /// Its level: the default, and what it means.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.make.level
+    }
+
+    /// Fails for a level that the set does not take.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the level and the range.
+    pub fn check_level(&self, level: f64) -> Result<()> {
+        let range = self.make.level.range;
+        if range.contains(level) {
+            return Ok(());
+        }
+        let why = format!("of `{self}` {}, got {level}", range.describe());
+        Err(Error::Setting { name: "level", why })
     }
 }
 
@@ -52,15 +260,26 @@ impl UncertaintyChoice {
 pub struct RowData<'a> {
     /// The number of rows.
     pub rows: usize,
+    /// The nominal weights of the rows, which are positive and add up to 1; all the same if there are none.
+    pub weights: Option<&'a [f64]>,
     /// The group of each row, if there are groups.
     pub groups: Option<&'a [u32]>,
+    /// The class of each row, if there are classes.
+    pub labels: Option<&'a [u32]>,
 }
 
 impl<'a> RowData<'a> {
     /// So many rows.
     #[must_use]
     pub fn new(rows: usize) -> Self {
-        RowData { rows, groups: None }
+        RowData { rows, weights: None, groups: None, labels: None }
+    }
+
+    /// The rows with these nominal weights.
+    #[must_use]
+    pub fn weights(mut self, weights: Option<&'a [f64]>) -> Self {
+        self.weights = weights;
+        self
     }
 
     /// The rows with these groups.
@@ -68,6 +287,18 @@ impl<'a> RowData<'a> {
     pub fn groups(mut self, groups: Option<&'a [u32]>) -> Self {
         self.groups = groups;
         self
+    }
+
+    /// The rows with these classes.
+    #[must_use]
+    pub fn labels(mut self, labels: Option<&'a [u32]>) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    /// The nominal weights.
+    fn nominal(&self) -> Vec<f64> {
+        self.weights.map_or_else(|| vec![1.0 / self.rows as f64; self.rows], <[f64]>::to_vec)
     }
 
     /// The groups, of which there must be one for each row.
@@ -79,6 +310,38 @@ impl<'a> RowData<'a> {
         check_len("groups", self.rows, groups.len())?;
         Ok(groups.to_vec())
     }
+
+    /// The classes that have rows, numbered anew.
+    fn need_labels(&self) -> Result<Vec<u32>> {
+        let labels = self.labels.ok_or_else(|| Error::Setting {
+            name: "labels",
+            why: "this uncertainty set needs the class of each row, and none are given".to_owned(),
+        })?;
+        check_len("labels", self.rows, labels.len())?;
+        Ok(renumbered(labels))
+    }
+}
+
+/// The numbers that occur, in their order, renumbered from 0 without gaps.
+pub(super) fn renumbered(numbers: &[u32]) -> Vec<u32> {
+    let mut known = numbers.to_vec();
+    known.sort_unstable();
+    known.dedup();
+    numbers.iter().map(|n| known.partition_point(|k| k < n) as u32).collect()
+}
+
+/// Fails unless these are nominal weights: positive, with the sum 1.
+fn check_nominal(q: &[f64]) -> Result<()> {
+    check_finite("nominal weights", q)?;
+    let bad = |why: String| Err(Error::Setting { name: "weights", why });
+    if let Some(i) = q.iter().position(|q| *q <= 0.0) {
+        return bad(format!("nominal weight {i} is {}; leave out rows without weight", q[i]));
+    }
+    let sum = accurate_sum_of(q);
+    if (sum - 1.0).abs() > 1e-12 {
+        return bad(format!("nominal weights add up to {sum}, and not to 1"));
+    }
+    Ok(())
 }
 
 /// Rows whose losses are added up at a time.
@@ -187,6 +450,11 @@ pub trait Uncertainty: Send + Sync + std::fmt::Debug {
 
     /// How `y` weighs the rows.
     fn row_weights(&self) -> RowWeights;
+
+    /// The `y` to start from, unless it is the centre of the set: where the penalty is zero.
+    fn start(&self) -> Option<Vec<f64>> {
+        None
+    }
 
     /// What the objective adds to the weighted losses: minus the penalty.
     fn value(&self, y: &[f64]) -> f64;

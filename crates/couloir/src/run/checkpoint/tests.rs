@@ -161,7 +161,7 @@ fn classifier(n: usize, d: usize, size: f64) -> RobustMulticlass {
     let values = (0..3 * n).map(|k| size * (1.0 + (k as f64).sin())).collect();
     let rows = SparseMatrix::from_rows(d, starts, indices, values).expect("rows");
     let labels = (0..n).map(|i| ((i * i) % h) as u32).collect();
-    let settings = RobustSettings::default().tau(8.0).lambda_n(0.5).intercept(Some(size));
+    let settings = RobustSettings::default().tau(8.0).level(0.5).intercept(Some(size));
     RobustMulticlass::new(rows, labels, h, settings).expect("a model")
 }
 

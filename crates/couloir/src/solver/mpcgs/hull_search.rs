@@ -185,7 +185,14 @@ impl HullSearch {
         let (m, others) = (images.len(), images.len() - 1);
         let mut products = [0.0; MOST_POINTS * MOST_POINTS];
         let products = &mut products[..others * others];
-        oracles.images().gram(&images[1..], images[0], products);
+        match oracles.image_weights() {
+            None => oracles.images().gram(&images[1..], images[0], products),
+            Some(weights) => {
+                let scaled: Vec<Vec<f64>> = images.iter().map(|p| by_rows(p, weights)).collect();
+                let scaled: Vec<&[f64]> = scaled.iter().map(Vec::as_slice).collect();
+                oracles.images().gram(&scaled[1..], scaled[0], products);
+            }
+        }
         let mut largest: f64 = 0.0;
         for i in 0..m {
             for j in 0..=i {
@@ -286,6 +293,13 @@ impl HullSearch {
             }
         }
     }
+}
+
+/// An image with the square root of a weight on each of its rows, so that inner products are weighted.
+fn by_rows(image: &[f64], weights: &[f64]) -> Vec<f64> {
+    let row = image.len() / weights.len().max(1);
+    let roots = weights.iter().flat_map(|w| std::iter::repeat_n(w.sqrt(), row));
+    image.iter().zip(roots).map(|(value, root)| value * root).collect()
 }
 
 /// The minimiser of `<linear, w> + 1/2 w^T Gram w` over `sum w = 1` with `w` zero off the active coordinates;
