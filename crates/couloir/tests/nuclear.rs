@@ -559,7 +559,7 @@ fn balls_that_are_not_thin_slide_plainly() {
     assert_eq!(report.state, SlideState::Reached);
     assert!(report.products > report.lo_calls);
     assert!(gap(5, 11, 1.0, &task, &out) <= report.gap);
-    let large = NuclearBall::new(513, 513, 1.0).unwrap();
+    let large = NuclearBall::new(1025, 1025, 1.0).unwrap();
     assert!(!large.oracle().has_prox());
 }
 

@@ -108,26 +108,33 @@ fn respond(g: &[f64], level: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 
     let n = g.len() as f64;
     let top = largest([g, g], |[g, _]| g);
     // the largest entry is 0, so theta is at least -n and what lies below is none of the support
-    let mut counts: Vec<usize> = (y.par_chunks_mut(PIECE).zip(g.par_chunks(PIECE)))
+    // how many candidates a piece has, and their sum; one piece takes no memory of its own
+    let mut one = [(0, 0.0)];
+    let mut many = Vec::new();
+    let counts: &mut [(usize, f64)] = match g.len().div_ceil(PIECE) {
+        ..=1 => &mut one,
+        pieces => {
+            many.resize(pieces, (0, 0.0));
+            &mut many
+        }
+    };
+    (y.par_chunks_mut(PIECE).zip(g.par_chunks(PIECE)))
         .zip(candidates.par_chunks_mut(PIECE))
-        .map(|((y, g), candidates)| {
-            let mut count = 0;
+        .zip(&mut *counts)
+        .for_each(|(((y, g), candidates), (count, _))| {
             for (y, g) in y.iter_mut().zip(g) {
                 *y = (g - top) / level;
-                candidates[count] = *y;
-                count += usize::from(*y > -n);
+                candidates[*count] = *y;
+                *count += usize::from(*y > -n);
             }
-            count
-        })
-        .collect();
+        });
     let mut theta;
     loop {
-        let before: usize = counts.iter().sum();
-        let pieces = candidates.par_chunks(PIECE).zip(&counts);
-        let sums: Vec<f64> =
-            pieces.map(|(candidates, count)| accurate_sum_of(&candidates[..*count])).collect();
-        theta = (accurate_sum(sums.into_iter()) - n) / before as f64;
-        candidates.par_chunks_mut(PIECE).zip(&mut counts).for_each(|(candidates, count)| {
+        let before: usize = counts.iter().map(|(count, _)| count).sum();
+        let pieces = candidates.par_chunks(PIECE).zip(&mut *counts);
+        pieces.for_each(|(candidates, (count, sum))| *sum = accurate_sum_of(&candidates[..*count]));
+        theta = (accurate_sum(counts.iter().map(|(_, sum)| *sum)) - n) / before as f64;
+        candidates.par_chunks_mut(PIECE).zip(&mut *counts).for_each(|(candidates, (count, _))| {
             let before = std::mem::take(count);
             for i in 0..before {
                 let candidate = candidates[i];
@@ -135,7 +142,7 @@ fn respond(g: &[f64], level: f64, candidates: &mut [f64], y: &mut [f64]) -> f64 
                 *count += usize::from(candidate > theta);
             }
         });
-        let count: usize = counts.iter().sum();
+        let count: usize = counts.iter().map(|(count, _)| count).sum();
         if count == before || count == 0 {
             break;
         }

@@ -441,6 +441,8 @@ fn owner(method: &Method, path: &str) -> String {
         "x_set.",
         "y_set.",
         "look.",
+        "longest_image",
+        "active.factor.",
     ];
     match shared.iter().filter_map(|part| path.rfind(part)).max() {
         Some(at) => path[at..].to_owned(),
