@@ -8,7 +8,7 @@ use couloir::Solution;
 use couloir::model::games::Game;
 use couloir::run::{Status, StopRules, WallClock};
 use serde::Serialize;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read as _, Write};
 use std::path::Path;
 
 #[derive(clap::Args)]
@@ -44,6 +44,8 @@ x pays the entry of the payoffs to y. The value is what x pays on average if bot
 
 /// Payoffs that a file may have: 800 MB.
 const MOST_PAYOFFS: usize = 100_000_000;
+/// Bytes of a file of payoffs.
+const MOST_BYTES: u64 = 4 << 30;
 /// Entries of a strategy below this are left out of its support.
 const SUPPORT: f64 = 1e-12;
 
@@ -159,7 +161,7 @@ fn read(name: &str) -> Result<Game> {
                         Ok(Game::blotto(*soldiers, *fields)?)
                     }
                     _ => Err(bad(format!(
-                        "{name}: write blotto:S,F with 1 to 200 soldiers and 2 to 50 fields, such as blotto:10,4"
+                        "{name}: write blotto:S,F with 1 to 200 soldiers S and 2 to 50 fields F, such as blotto:10,4"
                     ))),
                 }
             }
@@ -179,8 +181,15 @@ fn read(name: &str) -> Result<Game> {
 /// Payoffs in lines of numbers between commas.
 fn payoffs(name: &str, from: &mut dyn BufRead) -> Result<Game> {
     let (mut entries, mut columns, mut rows) = (Vec::new(), 0, 0);
+    // a file without line ends would be read as one line
+    let from = std::io::BufReader::new(from.take(MOST_BYTES + 1));
+    let mut bytes = 0;
     for (number, line) in from.lines().enumerate() {
         let line = line.with_context(|| format!("{name}, line {}", number + 1))?;
+        bytes += line.len() as u64 + 1;
+        if bytes > MOST_BYTES {
+            return Err(bad(format!("{name}: more than {MOST_BYTES} bytes")));
+        }
         if line.trim().is_empty() {
             continue;
         }

@@ -348,7 +348,8 @@ fn a_signal_that_the_caller_has_ignored_stays_ignored() {
     generate(folder.path(), "text.svm");
     let command = env!("CARGO_BIN_EXE_couloir");
     let script = format!(
-        "trap '' INT; exec {command} fit {LONG} {OUTPUTS} --checkpoint state --checkpoint-every 0.01"
+        "trap '' INT; exec {command} fit text.svm --tol 1e-300 --method spfw --max-iters 1000000000 {OUTPUTS} \
+         --checkpoint state --checkpoint-every 0.01"
     );
     let child = Command::new("sh")
         .current_dir(folder.path())

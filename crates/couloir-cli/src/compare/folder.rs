@@ -64,8 +64,8 @@ impl Folder {
             let made = |name: &str| name != RESULTS && self.file(name).symlink_metadata().is_ok();
             if let Some(name) = VIEWS.into_iter().chain([DAMAGED, CHECKPOINT]).find(|n| made(n)) {
                 return Err(bad(format!(
-                    "{shown}: has a file {name}, and no {MARK}, which would tell that a comparison made it; move it away, or \
-                     name another folder"
+                    "{shown}: has a file {name}, and no {MARK}, which would tell that a comparison made it; move the file away, \
+                     name another folder, or make an empty {MARK} if the folder is a comparison's"
                 )));
             }
         }

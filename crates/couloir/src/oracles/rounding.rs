@@ -38,6 +38,15 @@ impl Oracles<'_> {
         }
     }
 
+    /// Takes over what was seen of the same function, or a smoothed one, through other oracles.
+    pub(crate) fn learn_from(&mut self, other: &Oracles<'_>) {
+        self.longest_image = self.longest_image.max(other.longest_image);
+        if let (Some(own), Some(other)) = (&mut self.seen, &other.seen) {
+            own.largest_x = own.largest_x.max(other.largest_x);
+            own.largest_y = own.largest_y.max(other.largest_y);
+        }
+    }
+
     /// Bounds of the rounding in what the problem returns at a pair where its value is this: those that it promises, or
     /// estimates for a function that is computed by sums over the coordinates, from `x` and `y` themselves: over a set that lies far
     /// from the origin the terms of its gradients are larger than those by as much as the set is far for its width.

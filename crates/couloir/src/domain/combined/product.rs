@@ -87,6 +87,17 @@ impl Domain for Product<'_> {
         square.sqrt()
     }
 
+    fn needs_no_repair(&self, p: &[f64]) -> bool {
+        self.pieces(p).all(|(part, piece)| part.needs_no_repair(piece))
+    }
+
+    fn slack(&self) -> [f64; 2] {
+        let slacks = self.parts.iter().map(|part| part.slack());
+        let [squares, sum] =
+            slacks.fold([0.0; 2], |[squares, sum], [s, t]| [squares + s * s, sum + t]);
+        [squares.sqrt(), sum]
+    }
+
     fn repairs_quickly(&self) -> bool {
         self.parts.iter().all(|part| part.repairs_quickly())
     }

@@ -31,12 +31,16 @@ pub struct Flows {
     value: f64,
 }
 
+/// The largest capacity in units of the value.
+const MOST_FREE: f64 = 1e4;
+
 impl Flows {
     /// The flows of this value from one node to another.
     ///
     /// # Errors
     /// Another number of capacities, capacities that are negative or not finite, nodes that are not there or the same, a value that is not
-    /// positive and finite, or more than the capacities let through.
+    /// positive and finite, or more than the capacities let through; capacities so large beside the value that rounding in them would
+    /// hide it (more than ten thousand times).
     pub fn new(
         graph: Graph,
         capacities: Vec<f64>,
@@ -50,6 +54,14 @@ impl Flows {
         check_positive("value of the flow", value)?;
         if let Some(k) = capacities.iter().position(|c| *c < 0.0) {
             let why = format!("entry {k} is negative: {}", capacities[k]);
+            return Err(Error::Setting { name: "capacities", why });
+        }
+        if let Some(k) = capacities.iter().position(|c| *c > MOST_FREE * value) {
+            let why = format!(
+                "entry {k} is {}, more than {MOST_FREE} times the value {value} of the flow, which would be lost in its rounding; \
+                 lower it to what can flow",
+                capacities[k]
+            );
             return Err(Error::Setting { name: "capacities", why });
         }
         let set = Flows { graph, capacities, from, to, value };

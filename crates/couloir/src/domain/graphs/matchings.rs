@@ -27,11 +27,14 @@ pub struct Matchings {
     edges: Vec<(usize, usize)>,
 }
 
+/// Pairs of nodes for which costs are kept: 1.6 GB of them.
+const MOST_PAIRS: usize = 100_000_000;
+
 impl Matchings {
     /// The matchings of the graph with so many nodes on either side; an edge names its left and its right node.
     ///
     /// # Errors
-    /// No edges, or one at a node that is not there.
+    /// No edges, or one at a node that is not there; more than a hundred million pairs of nodes.
     pub fn new(left: usize, right: usize, edges: Vec<(usize, usize)>) -> Result<Self> {
         if edges.is_empty() {
             return Err(Error::EmptySet { why: "matchings in a graph without edges".to_owned() });
@@ -40,6 +43,12 @@ impl Matchings {
             let (a, b) = edges[k];
             let why = format!(
                 "edge {k} joins nodes {a} and {b}, but there are {left} nodes on the left and {right} on the right"
+            );
+            return Err(Error::Setting { name: "edges", why });
+        }
+        if left.checked_mul(right).is_none_or(|pairs| pairs > MOST_PAIRS) {
+            let why = format!(
+                "{left} nodes on the left and {right} on the right make more than {MOST_PAIRS} pairs; leave out nodes without edges"
             );
             return Err(Error::Setting { name: "edges", why });
         }

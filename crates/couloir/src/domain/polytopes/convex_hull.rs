@@ -137,6 +137,9 @@ impl Domain for ConvexHull {
     }
 }
 
+/// Points of which the products of all pairs are kept: 32 MB.
+const MOST_PROJECTED: usize = 2000;
+
 struct Listed<'a> {
     set: &'a ConvexHull,
     /// Made when first used.
@@ -156,8 +159,9 @@ impl Work for Listed<'_> {
         Ok(found(g, p, g.len(), self.set.reach))
     }
 
+    /// Among few points, whose products are kept.
     fn projects(&self) -> bool {
-        true
+        self.set.points.len() / self.set.dim <= MOST_PROJECTED
     }
 
     fn project(&mut self, v: &[f64], out: &mut [f64]) -> Result<()> {

@@ -61,6 +61,13 @@ pub(super) fn best(losses: &[f64], q: &[f64], rho: f64, p: &mut [f64]) -> f64 {
         }
         nu = next;
     }
+    if !nu.is_finite() {
+        // the ball is smaller than what rounding leaves of the nominal weights: their mean, and how far any weights can be from it
+        p.copy_from_slice(q);
+        let mean: f64 = (0..n).map(|i| q[i] * l(i)).sum();
+        let variance: f64 = (0..n).map(|i| q[i] * (l(i) - mean).powi(2)).sum();
+        return (rho * variance).sqrt() * (1.0 + 1e-9) + 16.0 * f64::EPSILON * mean.abs();
+    }
     let mut sum = 0.0;
     for i in 0..n {
         p[i] = q[i] * (l(i) - nu).max(0.0);

@@ -135,6 +135,8 @@ impl Reweighting {
         // the weights round, each by a few units in its last place
         let top = losses.iter().fold(f64::NEG_INFINITY, |top, l| top.max(*l));
         let spread: f64 = losses.iter().zip(&*p).map(|(l, p)| (top - l) * p).sum();
+        // what is no number tells nothing
+        let missing = if missing.is_nan() { f64::INFINITY } else { missing };
         missing.max(0.0) + 8.0 * f64::EPSILON * spread.max(0.0)
     }
 
@@ -189,6 +191,11 @@ impl Domain for Reweighting {
     fn repair(&self, p: &mut [f64]) -> f64 {
         let moved = repair_sum(p, 1.0, Sum::Exactly);
         moved + self.draw_in(p)
+    }
+
+    /// As a simplex, which a single row meets exactly.
+    fn slack(&self) -> [f64; 2] {
+        if self.q.len() == 1 { [0.0; 2] } else { [16.0 * f64::EPSILON; 2] }
     }
 
     fn center(&self, out: &mut [f64]) {

@@ -1,6 +1,6 @@
 //! The radius and the intercept that a fit chooses from the scales of its data.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_len};
 use crate::linalg::{SparseMatrix, norm};
 
 /// Weights above this are no counts of rows.
@@ -24,13 +24,13 @@ impl<'a> Shares<'a> {
     }
 
     fn of(&self, i: usize) -> f64 {
-        self.weights.map_or(1.0, |(all, most)| all[i] / most)
+        self.weights.map_or(1.0, |(all, most)| all.get(i).map_or(0.0, |w| w / most))
     }
 }
 
 /// The root mean square of the feature for which it is largest; 1 where all are zero. It is the value of the
 /// intercept's feature, which then bends f no more than the heaviest of the others does and still costs little
-/// of the ball. Rows may have weights, one for each.
+/// of the ball. Rows may have weights, one for each; a row without one counts as weight zero.
 #[must_use]
 pub fn heaviest_feature(rows: &SparseMatrix, weights: Option<&[f64]>) -> f64 {
     let shares = Shares::new(rows.rows(), weights);
@@ -54,8 +54,11 @@ pub fn heaviest_feature(rows: &SparseMatrix, weights: Option<&[f64]>) -> f64 {
 /// rows that have any weight, whatever the scale of the weights.
 ///
 /// # Errors
-/// Rows that are all zero, so that no radius is better than another.
+/// Rows that are all zero, so that no radius is better than another; weights of another length.
 pub fn auto_tau(rows: &SparseMatrix, classes: usize, weights: Option<&[f64]>) -> Result<f64> {
+    if let Some(weights) = weights {
+        check_len("the weights of the rows", rows.rows(), weights.len())?;
+    }
     let shares = Shares::new(rows.rows(), weights);
     let sum: f64 = (0..rows.rows()).map(|i| shares.of(i) * norm(rows.row(i).1)).sum();
     let mean = sum / shares.total.max(1.0);

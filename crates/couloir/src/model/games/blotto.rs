@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 use crate::linalg::SparseMatrix;
 use crate::problem::MatrixGame;
 
+/// Payoffs between two steps on the same field: 1.2 GB of them.
+const MOST_PAYOFFS: u64 = 100_000_000;
+
 /// A placement as a path: from "so many soldiers are on the fields before this one" to the same for the next field.
 struct Step {
     from: usize,
@@ -50,6 +53,13 @@ impl Game {
         let mut by_field = vec![Vec::new(); fields];
         for (j, step) in steps.iter().enumerate() {
             by_field[step.field].push(j);
+        }
+        let payoffs = by_field.iter().map(|steps| (steps.len() as u64).saturating_pow(2));
+        if payoffs.fold(0, u64::saturating_add) > MOST_PAYOFFS {
+            let why = format!(
+                "{soldiers} soldiers on {fields} fields make more than {MOST_PAYOFFS} payoffs; take fewer"
+            );
+            return Err(Error::Setting { name: "blotto", why });
         }
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for step in &steps {

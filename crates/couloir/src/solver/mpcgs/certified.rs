@@ -80,6 +80,8 @@ pub struct Certified<'a> {
     hull_search: Option<HullSearch>,
     /// The iteration from which on the minorant at `x_k` is worth a gradient again.
     next_look: u64,
+    /// What bounds of earlier points were not charged with, as the last iteration found.
+    late: f64,
 }
 
 /// What is certified of the best `x` (by its upper bound) and the best `y` (by its lower bound) so far: together the best
@@ -142,6 +144,7 @@ impl<'a> Certified<'a> {
             stall: Stall::new(),
             hull_search,
             next_look: 2,
+            late: 0.0,
         })
     }
 
@@ -252,6 +255,16 @@ impl<'a> Certified<'a> {
     /// `x_k`, as a problem sees it, with what rounding in its image may hide of `f`, and a `y` that responds to it.
     pub(super) fn present(&self) -> (&PointX, f64, &[f64]) {
         (self.space.x(), self.space.rounding(), &self.y_hat)
+    }
+
+    /// The problem and its sets as it sees them.
+    pub(super) fn oracles(&self) -> &Oracles<'a> {
+        &self.oracles
+    }
+
+    /// What upper bounds of points before the last iteration were not charged with: how far their images are found to be off.
+    pub(super) fn late(&self) -> f64 {
+        self.late
     }
 
     /// Whether `x_k` is the best `x`.
@@ -425,7 +438,8 @@ impl<'a> Certified<'a> {
     fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<f64> {
         let better = self.search_hull(gamma, accepted.upper)?;
         // bounds of points before this one were not charged with what their images are found to be off by
-        self.best.upper += self.space.take_trial(&mut self.oracles)?;
+        self.late = self.space.take_trial(&mut self.oracles)?;
+        self.best.upper += self.late;
         let upper = better.unwrap_or(accepted.upper) + self.space.rounding();
         if upper <= self.best.upper {
             self.best.upper = upper;

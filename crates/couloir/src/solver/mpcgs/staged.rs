@@ -3,8 +3,9 @@
 //! ```text
 //! stage j:  f_j(x, y) = f(x, y) - mu_j/2 |y - c_j|^2,   certified MPCGS on f_j from the best x of the stage before
 //!           G = certified gap of f itself,  g = certified gap of f_j
-//! over when G is half of what it was at the start of the stage:   mu_{j+1} = mu_j
+//! over when G is three tenths of that at the start of the stage:  mu_{j+1} = mu_j
 //! or when g is an eighth of G, so that the rest is due to mu_j:   mu_{j+1} = mu_j/2
+//! or when g stands still, so that f_j is too hard:                mu_{j+1} = 2 mu_j
 //!           c_{j+1} = the y of the best lower bound
 //! ```
 //!
@@ -26,7 +27,7 @@ use crate::state::Archive;
 use crate::watch::Watch;
 
 /// A stage is over when the gap of `f` has fallen to this share of its first value,
-const SUFFICIENT: f64 = 0.5;
+const SUFFICIENT: f64 = 0.3;
 /// or when the gap of the smoothed function is this share of that of `f`.
 const DOMINATED: f64 = 0.125;
 /// What the smoothing is then multiplied with.
@@ -81,11 +82,15 @@ struct Best {
 impl<'a> Staged<'a> {
     /// Whether a problem is to be smoothed: one that is not known to be strongly concave, or hardly so for the gap at the start.
     pub fn suits(start: &Start<'a, '_>, first_gap: f64) -> bool {
-        if !start.y_set.oracle().has_prox() {
+        if !start.y_set.oracle().has_prox() || start.y_set.diameter() == 0.0 {
             return false;
         }
-        let constants = start.problem.capabilities().constants;
-        let mu = constants.and_then(|constants| constants.mu()).unwrap_or(0.0);
+        let can = start.problem.capabilities();
+        // who knows the one best response and says nothing else is as a rule strongly concave
+        if can.constants.is_none() && can.best_response.is_some() {
+            return false;
+        }
+        let mu = can.constants.and_then(|constants| constants.mu()).unwrap_or(0.0);
         0.5 * mu * start.y_set.diameter().powi(2) < HARDLY * first_gap
     }
 
@@ -150,6 +155,8 @@ impl<'a> Staged<'a> {
         let Staged { stage, whole, responder, response, gradient, vertex, best, .. } = self;
         let (at, carried, y) = stage.present();
         response.copy_from_slice(y);
+        // upper bounds take no gradient in x: what a problem without promises is like there, the stage has seen
+        whole.learn_from(stage.oracles());
         let accuracy = 1e-3 * best.certificate.gap;
         whole.certifying(|whole| {
             let gap = match responder {
@@ -164,8 +171,10 @@ impl<'a> Staged<'a> {
                 }
             };
             let value = whole.value(at, response)?;
-            let rounding = whole.rounding(at, response, value).value + carried;
-            let rounding = rounding + 4.0 * f64::EPSILON * (value.abs() + gap);
+            let of_value = whole.rounding(at, response, value);
+            let [of_x, _] = whole.charge_of_slack(&of_value);
+            let rounding =
+                of_value.value + carried + of_x + 4.0 * f64::EPSILON * (value.abs() + gap);
             Ok((value + gap + rounding, rounding))
         })
     }
@@ -174,10 +183,12 @@ impl<'a> Staged<'a> {
     fn look(&mut self) -> Result<f64> {
         let (upper, rounding) = self.bound_above()?;
         let Staged { stage, whole, best, smoothing, centre, at_best, .. } = self;
+        best.upper += stage.late();
+        *at_best += stage.late();
         if stage.best_is_present() {
             *at_best = upper;
         }
-        let mut is_better = false;
+        let mut is_better = stage.late() > 0.0;
         if upper < best.upper - WORTH * (best.upper - best.lower) {
             let (at, ..) = stage.present();
             best.x.image.copy_from_slice(&at.image);
@@ -222,15 +233,17 @@ impl<'a> Staged<'a> {
     fn move_on(&mut self, ended: bool) -> Result<()> {
         let gap = self.best.certificate.gap;
         let is_sufficient = gap <= SUFFICIENT * self.first_gap;
-        let is_dominated = self.stage.certificate().gap <= DOMINATED * gap || ended;
-        if !is_sufficient && !is_dominated {
+        let is_dominated = self.stage.certificate().gap <= DOMINATED * gap;
+        if !is_sufficient && !is_dominated && !ended {
             return Ok(());
         }
         let mixed = self.stage.mixed();
         let shift = 0.5 * self.smoothing * distance_squared(mixed, &self.centre);
         self.centre.copy_from_slice(mixed);
-        if !is_sufficient {
+        if is_dominated && !is_sufficient {
             self.smoothing = (FALL * self.smoothing).max(f64::MIN_POSITIVE);
+        } else if !is_sufficient {
+            self.smoothing /= FALL;
         }
         (self.first_gap, self.stages) = (gap, self.stages + 1);
         let problem = self.problem();
