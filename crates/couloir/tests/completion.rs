@@ -154,7 +154,7 @@ fn thin_factors_agree_with_whole_matrices_and_with_projections() {
             let upper = thin.outcome.certificate.upper;
             // and charged with rounding, which is estimated here: gradients are taken to be as long as X is wide
             let above = upper - value;
-            assert!(above >= 0.0 && above <= 1e-8, "{upper} is no bound of {value}");
+            assert!((0.0..=1e-8).contains(&above), "{upper} is no bound of {value}");
             assert!(problem.x_set().expect("a ball").violation(&x) <= 1e-10 * tau);
         }
     }

@@ -374,7 +374,10 @@ fn a_wrapper_that_drops_the_capability_is_solved_by_the_general_method() {
 }
 
 /// The games of every shape that users may try, with their values where these are known.
-fn odd_games() -> Vec<(&'static str, usize, usize, Vec<f64>, Option<f64>)> {
+/// A name, both numbers of choices, payoffs, and the value where a formula has it.
+type OddGame = (&'static str, usize, usize, Vec<f64>, Option<f64>);
+
+fn odd_games() -> Vec<OddGame> {
     let mut draw = draws(9);
     let mut numbers =
         |count: usize| -> Vec<f64> { (0..count).map(|_| normal(&mut draw)).collect() };
@@ -424,7 +427,6 @@ fn games_of_every_shape_are_solved_with_the_default_settings() {
         let largest = payoffs.iter().fold(0.0f64, |most, a| most.max(a.abs()));
         let solution = solve(m, n, payoffs);
         let Certificate { lower, upper, gap, .. } = solution.outcome.certificate;
-        println!("{name}: [{lower}, {upper}], {:?}", solution.outcome.status);
         assert!(gap <= 1e-6 * largest.max(f64::MIN_POSITIVE), "{name}: {:?}", solution.outcome);
         if let Some(value) = value {
             assert!(lower <= value && value <= upper, "{name}: [{lower}, {upper}], {value}");
