@@ -43,7 +43,6 @@ fn optima_agree_with_a_conic_solver_to_1e_6() {
             .expect("a solution");
         let outcome = &solution.outcome;
         let found = outcome.certificate;
-        println!("{} {found:?} {:?}", family.name, outcome.ledger.method);
         assert!(outcome.status.is_solved(), "{}: {outcome:?}", family.name);
         assert!(found.lower <= optimum + REFERENCE, "{}: {found:?}, {optimum}", family.name);
         assert!(found.upper >= optimum - REFERENCE, "{}: {found:?}, {optimum}", family.name);
@@ -155,7 +154,6 @@ fn a_little_strong_concavity_is_no_harder_than_none() {
         assert!(solution.outcome.status.is_solved(), "mu = {mu}: {:?}", solution.outcome);
         gradients.push(solution.outcome.ledger.method.grad_x);
     }
-    println!("gradients for mu = 0, 1e-8, 1e-6, 1e-4: {gradients:?}");
     let most = 3 * gradients[0] / 2 + 10;
     assert!(gradients.iter().all(|count| *count <= most), "{gradients:?}");
 }

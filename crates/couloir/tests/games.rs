@@ -1,14 +1,17 @@
 //! Games: values that are known from elsewhere, within certified bounds.
 
+#[path = "../examples/large_games/problems.rs"]
+mod problems;
+
 use couloir::Solution;
-use couloir::domain::{BoxBudget, BoxSet, Domain, Graph, Paths, Product, Simplex};
-use couloir::linalg::SparseMatrix;
+use couloir::domain::{Graph, Paths};
 use couloir::model::games::{ExtensiveForm, Game, Player, RegularisedGame};
 use couloir::problem::{MatrixGame, PreparedImage, SaddleProblem};
+use problems::{robust_path, security};
 
 fn value_between(solution: &Solution, value: f64, gap: f64) {
     let bounds = solution.outcome.certificate;
-    assert!(solution.outcome.status.is_solved(), "{}", solution.outcome.status);
+    assert!(solution.outcome.status.is_solved(), "{}: {bounds:?}", solution.outcome.status);
     assert!(bounds.gap <= gap && bounds.upper - bounds.lower <= gap * (1.0 + 1e-9), "{bounds:?}");
     let rounding = 1e-12;
     assert!(bounds.lower <= value + rounding && value <= bounds.upper + rounding, "{bounds:?}");
@@ -51,12 +54,11 @@ fn leduc_poker_has_the_value_of_the_linear_program() {
 }
 
 #[test]
-#[ignore = "takes half a minute: restricted games of some two hundred strategies"]
 fn leduc_poker_is_solved_exactly_by_the_double_oracle() {
     let game = Game::leduc().expect("a game");
-    let solution = game.solver().method(couloir::Method::corrective()).gap(1e-10).run();
+    let solution = game.solver().method(couloir::Method::corrective()).gap(1e-9).run();
     let solution = solution.expect("a solution");
-    value_between(&solution, LEDUC, 1e-10);
+    value_between(&solution, LEDUC, 1e-9);
     assert!(solution.outcome.iterations <= 400, "{}", solution.outcome.iterations);
 }
 
@@ -121,87 +123,15 @@ fn forgetting_is_an_error() {
     assert!(form.end(9, 0, 1.0, 1.0).is_err());
 }
 
-fn number(i: usize, j: usize) -> f64 {
-    ((127.1 * i as f64 + 311.7 * j as f64).sin() * 43_758.545_3).fract().abs()
-}
-
-/// A grid whose arcs go right and down.
-fn grid(side: usize) -> Graph {
-    let node = |i: usize, j: usize| i * side + j;
-    let right = (0..side).flat_map(|i| (0..side - 1).map(move |j| (node(i, j), node(i, j + 1))));
-    let down = (0..side - 1).flat_map(|i| (0..side).map(move |j| (node(i, j), node(i + 1, j))));
-    Graph::new(side * side, right.chain(down).collect()).expect("a graph")
-}
-
-/// Prints what a game took; `cargo test -p couloir --test games -- --ignored --nocapture` shows the large ones.
 fn certify(name: &str, game: &Game, gap: f64) -> Solution {
     let solution = game.solve(gap).expect("a solution");
-    let calls = solution.outcome.ledger.method + solution.outcome.ledger.certificate;
-    let bounds = solution.outcome.certificate;
-    eprintln!(
-        "{name}: value {:.6} to {:.6}, gap {:.2e}, {} iterations, linear minimisations {} of x and {} of y ({})",
-        bounds.lower,
-        bounds.upper,
-        bounds.gap,
-        solution.outcome.iterations,
-        calls.lo_x,
-        calls.lo_y,
-        solution.outcome.status
-    );
     assert!(solution.outcome.status.is_solved(), "{name}: {}", solution.outcome.status);
     assert!(exploitability(game, &solution.x, &solution.y) <= gap * 1.01, "{name}");
     solution
-}
-
-/// A path against the worst of some scenarios of costs.
-fn robust_path(side: usize, scenarios: usize) -> Game {
-    let graph = grid(side);
-    let arcs = graph.arcs().len();
-    let costs = (0..arcs * scenarios).map(|k| number(k / scenarios, k % scenarios)).collect();
-    let paths = Paths::new(graph, 0, side * side - 1).expect("paths");
-    let worst = Simplex::new(scenarios).expect("a simplex");
-    let costs = MatrixGame::from_rows(arcs, scenarios, costs).expect("costs");
-    Game::new(Box::new(paths), Box::new(worst), costs).expect("a game")
-}
-
-/// An attacker `y` goes through a road-like graph; `x` spreads checks over the arcs, at most one on each and within a budget. The
-/// attacker gains the value of the arcs on the way but for what is checked: `sum_a y_a (v_a - loss_a x_a)`, with a last entry of `x`
-/// fixed at 1 for the values.
-fn security(side: usize, checks: f64) -> Game {
-    let graph = grid(side);
-    let arcs = graph.arcs().len();
-    let bounds = BoxSet::cube(arcs, 0.0, 1.0).expect("a box");
-    let guards = BoxBudget::new(bounds, vec![1.0; arcs], checks).expect("a set");
-    let one = BoxSet::cube(1, 1.0, 1.0).expect("a point");
-    let parts: Vec<Box<dyn Domain>> = vec![Box::new(guards), Box::new(one)];
-    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for a in 0..arcs {
-        columns.push(a as u32);
-        values.push(-2.0 * (1.0 + number(a, 1)));
-        starts.push(columns.len());
-    }
-    for a in 0..arcs {
-        columns.push(a as u32);
-        values.push(number(a, 2));
-    }
-    starts.push(columns.len());
-    let payoffs = SparseMatrix::from_rows(arcs, starts, columns, values).expect("payoffs");
-    let attacks = Paths::new(graph, 0, side * side - 1).expect("paths");
-    let payoffs = MatrixGame::sparse(payoffs).expect("a game");
-    Game::new(Box::new(Product::new(parts).expect("a set")), Box::new(attacks), payoffs)
-        .expect("a game")
 }
 
 #[test]
 fn games_over_paths_are_certified() {
     certify("robust path 8 x 8, 10 scenarios", &robust_path(8, 10), 1e-4);
     certify("security 6 x 6", &security(6, 5.0), 1e-4);
-}
-
-#[test]
-#[ignore = "the sizes of the catalogue's figures; takes minutes"]
-fn large_games_are_certified() {
-    certify("robust path 40 x 40, 50 scenarios", &robust_path(40, 50), 1e-4);
-    certify("security on 1,984 arcs", &security(32, 40.0), 1e-4);
-    certify("Blotto 20 on 8", &Game::blotto(20, 8).expect("a game"), 1e-4);
 }
