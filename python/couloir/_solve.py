@@ -140,8 +140,8 @@ def solve(
 ) -> Solution:
     """Solves ``min over x in X, max over y in Y`` of the problem's function.
 
-    Where no ``method`` is named it is ``"certified"`` if X is a set of the package, and ``"corrective"`` if X is known by
-    its ``lmo`` alone: by structure, not by a measurement. ``solution.method`` says which. An ``lmo`` returns a point of
+    If no ``method`` is named, the structure of the problem decides: ``"certified"`` if X has an exact projection,
+    ``"corrective"`` if X has none, as a set of your own with its ``lmo`` alone. ``solution.method`` says which. An ``lmo`` returns a point of
     its set as an array, as a sparse array or matrix of SciPy, or as ``(indices, values)`` of the entries that are not zero (of
     the flat point). What the method keeps of it is sparse wherever that takes less memory.
 

@@ -1,7 +1,7 @@
 //! Projection-free saddle-point optimisation.
 //!
-//! couloir solves `min over x in X, max over y in Y of f(x, y)` for `f` convex in `x` and strongly concave
-//! in `y`, when X and Y are easy to minimise a linear function over and hard to project onto:
+//! couloir solves `min over x in X, max over y in Y of f(x, y)` for `f` convex in `x` and concave
+//! in `y` (strongly or not), when X and Y are easy to minimise a linear function over and hard to project onto:
 //! nuclear-norm balls, polytopes of combinatorial problems, a set of your own. It implements the
 //! methods of "Efficient Projection-Free Algorithms for Saddle Point Problems" (Chen, Luo, Zhang, Yu,
 //! NeurIPS 2020) as printed, and a certified variant whose every answer comes with a proof of how
