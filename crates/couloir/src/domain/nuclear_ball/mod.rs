@@ -188,10 +188,12 @@ impl Domain for NuclearBall {
 
     /// Projects, on balls that have an exact prox; larger ones leave points as they are.
     fn repair(&self, p: &mut [f64]) -> f64 {
-        if self.needs_no_repair(p) {
+        let thin = Thin::new(self.rows, self.cols);
+        // |P|_* <= sqrt(rank) |P|: saves the decomposition well inside
+        if thin.short() > self.exact_up_to || (thin.short() as f64).sqrt() * norm(p) <= self.radius
+        {
             return 0.0;
         }
-        let thin = Thin::new(self.rows, self.cols);
         NuclearProjection::new(thin).repair(p, self.radius).unwrap_or(0.0)
     }
 
