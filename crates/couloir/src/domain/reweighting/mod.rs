@@ -209,7 +209,7 @@ impl Domain for Reweighting {
                 format!("weights of {n} rows of at most 1/{level} of the nominal ones")
             }
             Shape::TotalVariation => {
-                format!("weights of {n} rows of which {level} is moved at the most")
+                format!("weights of {n} rows with at most {level} moved")
             }
             Shape::ChiSquare => {
                 format!("weights of {n} rows with a chi-square divergence of at most {level}")
