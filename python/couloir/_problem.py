@@ -29,8 +29,9 @@ class SaddleProblem(Protocol):
 
     ``best_response_y(x)``
         The maximiser over the set of y.
-    ``lxx``, ``lxy``, ``lyy``, ``mu``
-        Constants that some methods ask for.
+    ``lxx``, ``lxy``, ``lyy``, ``mu``, ``mu_x``
+        Constants that some methods ask for: smoothness by blocks, the strong concavity in y and the strong convexity in
+        x. With ``mu_x`` the default method converges linearly, and its certificate rests on it.
     ``n_samples``, ``batch_value(batch, x, y)``, ``batch_grad_x(batch, x, y)``, ``batch_grad_y(batch, x, y)``
         For a function that is a mean over samples: ``batch`` is an array of the numbers of some, from 0, and the
         methods give the mean over these. Methods that sample need it. ``n_samples`` is ``math.inf`` for an
@@ -119,7 +120,7 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
         "factored": None if operator is None else operator.described(),
         "best_response_y": of_point("best_response_y", seen, y_shape) if responds else None,
         "batches": _batches(problem, x_shape, y_shape, method),
-        **{name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu")},
+        **{name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu", "mu_x")},
     }
 
 
@@ -177,7 +178,7 @@ def _batches(problem: Any, x_shape: Shape, y_shape: Shape, method: str) -> dict[
 
     def constants(batch: NDArray[np.uint64]) -> tuple[float | None, ...]:
         given = problem.batch_constants(numbers(batch))
-        return tuple(given.get(name) for name in ("lxx", "lxy", "lyy", "mu"))
+        return tuple(given.get(name) for name in ("lxx", "lxy", "lyy", "mu", "mu_x"))
 
     return {
         "n_samples": n_samples,

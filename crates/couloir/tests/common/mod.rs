@@ -108,6 +108,7 @@ impl KnownConstants for Rescaled<'_> {
             lxy: k.lxy.map(|v| v / self.c),
             lyy: k.lyy.map(|v| v / self.c.powi(2)),
             mu: k.mu.map(|v| v / self.c.powi(2)),
+            mu_x: k.mu_x,
         }
     }
 }

@@ -92,7 +92,8 @@ impl KnownConstants for RegularisedGame<'_> {
     fn constants(&self) -> BlockConstants {
         let coupling = self.payoffs().constants().lxy.unwrap_or(f64::INFINITY);
         let mut constants =
-            BlockConstants::all(self.x_weight, coupling, self.y_weight, self.y_weight);
+            BlockConstants::all(self.x_weight, coupling, self.y_weight, self.y_weight)
+                .with_mu_x(self.x_weight);
         constants.mu = (self.y_weight > 0.0).then_some(self.y_weight);
         constants
     }

@@ -82,11 +82,15 @@ impl KnownConstants for RobustMulticlass {
         let repeated = self.heaviest_entry();
         let lxx = self.loss.curvature() * self.weight * longest * longest * repeated;
         let lxy = self.weight * self.slope_squared().sqrt() * self.singular() * repeated.sqrt();
-        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
+        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu, mu_x: None }
     }
 
     fn mu(&self) -> Option<f64> {
         self.uncertainty.moduli().mu
+    }
+
+    fn mu_x(&self) -> Option<f64> {
+        None
     }
 
     fn confidence(&self) -> Confidence {

@@ -5,6 +5,7 @@
 use super::certified_settings::CertifiedSettings;
 use super::hull_search::{Candidate, HullSearch};
 use super::lower_bound::{MixedY, Numbers};
+use super::pace::{Pace, check_strong_convexity};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
@@ -38,6 +39,8 @@ const FLOOR: f64 = 3.0;
 /// What one accepted round leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Accepted {
+    /// The weight of the step.
+    gamma: f64,
     /// A bound of `max_y f(x_k, y)`, `f(x_k, y_k) + eps_k`, and what is charged to it for rounding.
     upper: f64,
     rounding: f64,
@@ -74,6 +77,8 @@ pub struct Certified<'a> {
     y_bar: MixedY,
     /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
     charges: f64,
+    /// How weights grow in place of that, where `f(., y)` is known to be strongly convex.
+    pace: Option<Pace>,
     bounds: Bounds,
     best: Best,
     stall: Stall,
@@ -114,6 +119,7 @@ impl<'a> Certified<'a> {
         let budget = settings.inner_budget;
         let y_solver = YSolver::new(&mut oracles, settings.inner_y, budget)?;
         let way = inner_x(&mut oracles, settings.inner_x)?;
+        check_strong_convexity(&mut oracles)?;
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
@@ -132,6 +138,7 @@ impl<'a> Certified<'a> {
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
+            pace: space.mu_x().map(Pace::new),
             space,
             trial_x,
             z,
@@ -166,8 +173,14 @@ impl<'a> Certified<'a> {
         self.lhat *= FRESH; // found again by raising, which costs no gradient
         self.charges = 0.0;
         self.bounds = Bounds::NONE;
-        self.space.find_structure(&mut self.oracles);
+        self.find_structure();
         Ok(())
+    }
+
+    /// Takes up what suits the problem best.
+    fn find_structure(&mut self) {
+        self.space.find_structure(&mut self.oracles);
+        self.pace = self.space.mu_x().map(Pace::new);
     }
 
     /// Takes another problem on the same sets, of which the state is then loaded.
@@ -177,7 +190,7 @@ impl<'a> Certified<'a> {
         inner_y: Inner,
     ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
-        self.space.find_structure(&mut self.oracles);
+        self.find_structure();
         Ok(())
     }
 
@@ -208,6 +221,7 @@ impl<'a> Certified<'a> {
         let confidence = oracles.confidence();
         best.certificate = Certificate::between(best.lower, best.lower, upper, confidence);
         (self.k, self.charges, self.bounds) = (0, 0.0, Bounds::NONE);
+        self.pace = self.pace.map(|pace| Pace::new(pace.mu));
         (self.next_look, self.stall) = (2, Stall::new());
         Ok(())
     }
@@ -216,7 +230,8 @@ impl<'a> Certified<'a> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         let watch = self.oracles.watch().clone();
-        let oracles = Oracles::of(problem, x_set, y_set)?;
+        let mut oracles = Oracles::of(problem, x_set, y_set)?;
+        check_strong_convexity(&mut oracles)?;
         let earlier = std::mem::replace(&mut self.oracles, oracles);
         self.oracles.keep_atoms_of(earlier);
         self.attend(&watch);
@@ -288,20 +303,40 @@ impl<'a> Certified<'a> {
         &self.y_bar.y
     }
 
+    /// The weight of step k.
+    fn gamma(&self, k: f64) -> f64 {
+        self.pace.map_or(3.0 / (k + 2.0), |pace| pace.gamma(self.lhat))
+    }
+
+    /// The weight of the prox term in step k.
+    fn alpha(&self, k: f64, gamma: f64) -> f64 {
+        match self.pace {
+            Some(_) => Pace::alpha(self.lhat, gamma),
+            None => 6.0 * self.lhat / (k + 1.0),
+        }
+    }
+
     /// `Lhat D_X^2 / (k (k+1) (k+2))`: what condition (a) asks of `eps_k`.
     fn eps_target(&self, k: f64) -> f64 {
+        if let Some(pace) = self.pace {
+            return Pace::eps_target(pace.gamma(self.lhat), self.best.certificate.gap);
+        }
         self.lhat * self.diameter.powi(2) / (k * (k + 1.0) * (k + 2.0))
     }
 
     /// What condition (b) asks of a slide.
     fn inner_goal(&self, k: f64) -> InnerGoal {
-        let needed = self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0));
+        let needed = match self.pace {
+            Some(_) => Pace::zeta_target(self.best.certificate.gap),
+            None => self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)),
+        };
         InnerGoal { needed, present: self.best.certificate.gap }
     }
 
     /// How well the inner y-solve must do for (a) to be decided.
     fn response_accuracy(&self, k: f64) -> f64 {
-        let from_gap = 1e-2 * self.best.certificate.gap / k;
+        let share = self.pace.map_or(1.0 / k, |pace| pace.gamma(self.lhat));
+        let from_gap = 1e-2 * self.best.certificate.gap * share;
         let target = self.eps_target(k);
         let wanted = if target > 0.0 { (target / 64.0).min(from_gap) } else { from_gap };
         // no use in asking for less than rounding leaves
@@ -322,18 +357,26 @@ impl<'a> Certified<'a> {
         self.y_solver.respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
     }
 
-    /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x`, `y` and the last trial of the
-    /// space.
-    fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
-        // z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}
-        self.space.begin_iteration(&mut self.oracles)?;
+    /// `z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}`, the response to it and the gradient there; a step where the response has run out of
+    /// budget.
+    fn set_out(&mut self, k: f64, gamma: f64) -> Result<Option<Step>> {
         self.space.between(&self.oracles, gamma, &mut self.z);
-
         // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
         if self.respond_to_z(k)?.state == SlideState::OutOfBudget {
-            return Ok(Err(Step::InnerBudget(Block::Y)));
+            return Ok(Some(Step::InnerBudget(Block::Y)));
         }
-        self.space.take_gradient(&mut self.oracles, &self.z, &self.y)?;
+        self.space.take_gradient(&mut self.oracles, (&self.z, gamma), &self.y)?;
+        Ok(None)
+    }
+
+    /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x`, `y` and the last trial of the
+    /// space.
+    fn prox_step(&mut self, k: f64) -> Result<std::result::Result<Accepted, Step>> {
+        self.space.begin_iteration(&mut self.oracles)?;
+        let mut gamma = self.gamma(k);
+        if let Some(step) = self.set_out(k, gamma)? {
+            return Ok(Err(step));
+        }
         if self.lhat == 0.0 {
             let guess = FIRST_GUESS * self.space.gradient_length() / self.diameter;
             self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
@@ -343,8 +386,15 @@ impl<'a> Certified<'a> {
         let most_rounds = ROUNDS + (0.5 * k.log2()) as u32;
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
+            if gamma != self.gamma(k) {
+                // weights grow more slowly where Lhat has risen: z_k is another point
+                gamma = self.gamma(k);
+                if let Some(step) = self.set_out(k, gamma)? {
+                    return Ok(Err(step));
+                }
+            }
             // v_r = argmin <g, u> + alpha/2 |u - v_{k-1}|^2 with (b), and x_r = (1 - gamma) x_{k-1} + gamma v_r
-            let (alpha, goal) = (6.0 * self.lhat / (k + 1.0), self.inner_goal(k));
+            let (alpha, goal) = (self.alpha(k, gamma), self.inner_goal(k));
             let trial = self.space.try_step(&mut self.oracles, alpha, goal)?;
             let Trial { zeta, slope, square } = match trial {
                 Ok(trial) => trial,
@@ -356,8 +406,14 @@ impl<'a> Certified<'a> {
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             Bend::new(bend, gamma * slope).check(Block::X, || self.size)?;
-            let excess = bend.value - allowed;
-            let needed = if allowed > 0.0 { self.lhat * bend.value / allowed } else { 0.0 };
+            // the quadratic of a strongly convex minorant, where that is known
+            let quadratic = match self.pace {
+                Some(pace) => pace.quadratic(bend, gamma * slope, gamma * gamma * square)?,
+                None => 0.0,
+            };
+            let bent = bend.value - quadratic;
+            let excess = bent - allowed;
+            let needed = if allowed > 0.0 { self.lhat * bent / allowed } else { 0.0 };
             if excess > bend.rounding {
                 ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
                 self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
@@ -381,7 +437,10 @@ impl<'a> Certified<'a> {
             }
             let eps = change.value.max(0.0) + response.gap + change.rounding;
             let floor = 4.0 * (response.gap + change.rounding);
-            if eps <= self.eps_target(k).max(floor) {
+            // what (c) leaves over pays for (a) too: Theorem G asks for their sum
+            let left = if self.pace.is_some() { (-excess - bend.rounding).max(0.0) } else { 0.0 };
+            let charged = (eps - left).max(0.0);
+            if charged <= self.eps_target(k).max(floor) {
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
                 let of_value = self.oracles.rounding(&self.trial_x, &self.y, value);
                 // the minorant through z_k, by its value at x_k
@@ -393,7 +452,9 @@ impl<'a> Certified<'a> {
                 let [of_x, _] = self.oracles.charge_of_slack(&of_value);
                 let rounding = of_value.value + of_x + 4.0 * f64::EPSILON * (value.abs() + eps);
                 let upper = value + eps + rounding;
-                return Ok(Ok(Accepted { upper, rounding, minorant, eps, zeta, chi, needed }));
+                let accepted =
+                    Accepted { gamma, upper, rounding, minorant, eps: charged, zeta, chi, needed };
+                return Ok(Ok(accepted));
             }
             // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
             let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
@@ -407,7 +468,7 @@ impl<'a> Certified<'a> {
                 self.lhat *= 2.0;
             }
             std::mem::swap(&mut self.y, &mut self.y_hat);
-            self.space.take_gradient(&mut self.oracles, &self.z, &self.y)?;
+            self.space.take_gradient(&mut self.oracles, (&self.z, gamma), &self.y)?;
         }
         Err(Error::Numerical {
             what: "certified MPCGS",
@@ -467,20 +528,25 @@ impl<'a> Certified<'a> {
 
         // f(u, y_k) >= constant + <gradient, u>, and so on average
         let Certified { oracles, space, best, y_bar, .. } = self;
-        let average = oracles.certifying(|o| space.average(o, gamma, &minorant))?;
+        let worth = WORTH * best.certificate.gap;
+        let average = oracles.certifying(|o| space.average(o, gamma, &minorant, worth))?;
         let of_sums = space.average_numbers.charge(oracles);
         let of_y = y_bar.charge(oracles, space.x());
-        let lower = space.average_numbers.constant + average.lower - of_sums;
+        let lower = space.average_numbers.constant + average - of_sums;
 
-        let weight = k * (k + 1.0) * (k + 2.0);
-        self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
-        let theorem = (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
+        let theorem = match &mut self.pace {
+            Some(pace) => pace.step(self.lhat, gamma, [eps, zeta, chi], self.diameter),
+            None => {
+                let weight = k * (k + 1.0) * (k + 2.0);
+                self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
+                (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight
+            }
+        };
         // the theorem is about numbers that do not round: what both bounds were charged with comes on top
         let rounding = rounding + space.rounding() + of_sums + of_y;
         self.bounds.schedule = theorem + rounding;
         self.bounds.minorant = (upper - (lower - of_y)).min(self.bounds.schedule);
 
-        let worth = WORTH * best.certificate.gap;
         oracles.certifying(|o| space.absorb(o, minorant, &self.y, worth))?;
         if lower > space.bound.value {
             space.average_is_best(y_bar, lower);
@@ -571,18 +637,18 @@ impl Algorithm for Certified<'_> {
 
     fn step(&mut self) -> Result<Step> {
         let k = (self.k + 1) as f64;
-        let gamma = 3.0 / (k + 2.0);
-        let accepted = match self.prox_step(k, gamma)? {
+        let accepted = match self.prox_step(k)? {
             Ok(accepted) => accepted,
             Err(step) => return Ok(step),
         };
+        let gamma = accepted.gamma;
         let upper = self.accept(gamma, &accepted)?;
         let rounding = self.certify(k, gamma, accepted, upper)?;
         self.k += 1;
         self.highest_lhat = self.highest_lhat.max(self.lhat);
         // Lhat may fall, by at most the factor k/(k+1), which keeps k Lhat_k from falling
         if accepted.needed < 0.7 * self.lhat {
-            self.lhat *= k / (k + 1.0);
+            self.lhat *= if self.pace.is_some() { Pace::fall(gamma) } else { k / (k + 1.0) };
         }
         self.stall.look(self.best.certificate.gap);
         let still = self.stall.looks > PATIENCE.max(self.k / 2);
@@ -641,6 +707,9 @@ impl Algorithm for Certified<'_> {
         archive.numbers("y_hat", &mut self.y_hat)?;
         archive.nested("y_bar", |archive| self.y_bar.state(archive))?;
         archive.number("charges", &mut self.charges)?;
+        if let Some(pace) = &mut self.pace {
+            archive.nested("pace", |archive| pace.state(archive))?;
+        }
         archive.nested("bounds", |archive| self.bounds.state(archive))?;
         archive.nested("best", |archive| self.best.state(archive))?;
         archive.nested("stall", |archive| self.stall.state(archive))?;

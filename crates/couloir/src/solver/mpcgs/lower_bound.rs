@@ -160,6 +160,15 @@ impl LowerBound {
         self.found = false;
     }
 
+    /// The same for a single minorant.
+    pub fn replace(&mut self, minorant: Minorant<'_>, value: f64) {
+        self.slope.set(minorant.slope);
+        self.numbers = minorant.numbers;
+        self.mixed.set(minorant.y);
+        self.value = value;
+        self.found = false;
+    }
+
     /// Mixes a minorant in with the weight that raises the bound most, as far as that may raise it by
     /// more than `worth`.
     pub fn absorb(

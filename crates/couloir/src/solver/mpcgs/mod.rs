@@ -4,6 +4,7 @@ mod certified;
 mod certified_settings;
 mod hull_search;
 mod lower_bound;
+mod pace;
 mod points;
 mod printed;
 mod smoothed;
