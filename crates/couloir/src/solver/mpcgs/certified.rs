@@ -3,6 +3,7 @@
 //! docs/theory.md.
 
 use super::certified_settings::CertifiedSettings;
+use super::doubling::Doubling;
 use super::hull_search::{Candidate, HullSearch};
 use super::lower_bound::{MixedY, Numbers};
 use super::pace::{Pace, check_strong_convexity};
@@ -63,6 +64,9 @@ pub struct Certified<'a> {
     /// The size of the value, and of gradients times points, at the start.
     size: f64,
     k: u64,
+    /// The iteration after which weights were started anew, and when that is due again.
+    begun: u64,
+    doubling: Doubling,
     lhat: f64,
     highest_lhat: f64,
     /// `x_k`, the `v`s, the best `x`, and the minorants.
@@ -136,6 +140,8 @@ impl<'a> Certified<'a> {
             diameter: start.x_set.diameter(),
             size,
             k: 0,
+            begun: 0,
+            doubling: Doubling::new(first.upper),
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
             pace: space.mu_x().map(Pace::new),
@@ -168,7 +174,7 @@ impl<'a> Certified<'a> {
         self.size = size;
         self.y_hat.copy_from_slice(&self.best.y);
         self.best = Best::new(first, self.y_hat.clone());
-        self.k = 0;
+        (self.k, self.begun, self.doubling) = (0, 0, Doubling::new(first.upper));
         (self.next_look, self.stall) = (2, Stall::new());
         self.lhat *= FRESH; // found again by raising, which costs no gradient
         self.charges = 0.0;
@@ -221,6 +227,7 @@ impl<'a> Certified<'a> {
         let confidence = oracles.confidence();
         best.certificate = Certificate::between(best.lower, best.lower, upper, confidence);
         (self.k, self.charges, self.bounds) = (0, 0.0, Bounds::NONE);
+        (self.begun, self.doubling) = (0, Doubling::new(upper));
         self.pace = self.pace.map(|pace| Pace::new(pace.mu));
         (self.next_look, self.stall) = (2, Stall::new());
         Ok(())
@@ -383,7 +390,9 @@ impl<'a> Certified<'a> {
         }
 
         let mut failed_rounds = 0;
-        let most_rounds = ROUNDS + (0.5 * k.log2()) as u32;
+        let most_rounds = self.pace.map_or(ROUNDS + (0.5 * k.log2()) as u32, |_| {
+            Pace::rounds(self.lhat * gamma * self.diameter.powi(2), self.best.certificate.gap)
+        });
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
             if gamma != self.gamma(k) {
@@ -441,6 +450,10 @@ impl<'a> Certified<'a> {
             let left = if self.pace.is_some() { (-excess - bend.rounding).max(0.0) } else { 0.0 };
             let charged = (eps - left).max(0.0);
             if charged <= self.eps_target(k).max(floor) {
+                let needed = match self.pace {
+                    Some(_) if allowed > 0.0 => self.lhat * (bent + eps) / allowed,
+                    _ => needed,
+                };
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
                 let of_value = self.oracles.rounding(&self.trial_x, &self.y, value);
                 // the minorant through z_k, by its value at x_k
@@ -551,7 +564,7 @@ impl<'a> Certified<'a> {
         if lower > space.bound.value {
             space.average_is_best(y_bar, lower);
         }
-        self.look_at_x(k, worth)?;
+        self.look_at_x(worth)?;
 
         let Certified { oracles, space, best, .. } = self;
         let lower = space.bound.value - space.bound.mixed.charge(oracles, space.x());
@@ -569,10 +582,11 @@ impl<'a> Certified<'a> {
 
     /// The minorant at `(x_k, yhat)` costs a gradient, on the certificate's account: a quarter of the method's at the
     /// most, and more rarely where it brings nothing.
-    fn look_at_x(&mut self, k: f64, worth: f64) -> Result<()> {
+    fn look_at_x(&mut self, worth: f64) -> Result<()> {
+        let k = self.k + 1;
         let Certified { oracles, space, best, y_hat, .. } = self;
         let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
-        if (k as u64) < self.next_look || 4 * (spent + 1) > own {
+        if k < self.next_look || 4 * (spent + 1) > own {
             return Ok(());
         }
         let before = space.bound.value;
@@ -581,7 +595,7 @@ impl<'a> Certified<'a> {
             None => Ok(()),
         })?;
         let pays = space.bound.value - before > 0.1 * (best.upper - before);
-        self.next_look = if pays { k as u64 + 1 } else { 2 * k as u64 };
+        self.next_look = if pays { k + 1 } else { 2 * k };
         Ok(())
     }
 }
@@ -636,7 +650,11 @@ impl Algorithm for Certified<'_> {
     }
 
     fn step(&mut self) -> Result<Step> {
-        let k = (self.k + 1) as f64;
+        if self.pace.is_none() && self.doubling.is_over(self.k - self.begun, self.best.upper) {
+            self.space.restart_from_best(&mut self.oracles, 0.0);
+            (self.begun, self.charges) = (self.k, 0.0);
+        }
+        let k = (self.k - self.begun + 1) as f64;
         let accepted = match self.prox_step(k)? {
             Ok(accepted) => accepted,
             Err(step) => return Ok(step),
@@ -701,6 +719,8 @@ impl Algorithm for Certified<'_> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
+        archive.count("begun", &mut self.begun)?;
+        archive.nested("doubling", |archive| self.doubling.state(archive))?;
         archive.magnitude("lhat", &mut self.lhat)?;
         archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;

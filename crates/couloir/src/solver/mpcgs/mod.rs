@@ -2,6 +2,7 @@
 
 mod certified;
 mod certified_settings;
+mod doubling;
 mod hull_search;
 mod lower_bound;
 mod pace;

@@ -90,6 +90,11 @@ impl Pace {
         EPS_SHARE * gamma * gap
     }
 
+    /// Rounds after which (a) holds where `Lhat` is at least `Lhat0`, from `Lhat gamma D_X^2` and the gap.
+    pub fn rounds(first: f64, gap: f64) -> u32 {
+        5 + (0.5 * (1.0 + first / gap).log2()).min(100.0) as u32
+    }
+
     /// What (b) asks of a slide.
     pub fn zeta_target(gap: f64) -> f64 {
         ZETA_SHARE * gap
