@@ -138,6 +138,15 @@ def _block(
             f"{values[1]:.6g}, and {centre:.6g} halfway; minimise over x and maximise over y, or check problem.value "
             "(check=False skips this test)"
         )
+    # f - mu_x/2 |x|^2 would be convex
+    mu_x = f.asked["mu_x"] if sign > 0 else None
+    promised = (mu_x or 0.0) / 8 * float(way @ way)
+    if bend < promised - (LOST * size + noise):
+        raise ValueError(
+            f"problem.mu_x is too large: halfway between two points of the set of x the value is {bend:.6g} below their mean, and "
+            f"with mu_x = {mu_x:.6g} it should be {promised:.6g} below or more; leave mu_x out if it is not known "
+            "(check=False skips this test)"
+        )
 
 
 def _entry(name: str, grad: Floats, middle: Floats, way: Floats, value: Any) -> str:

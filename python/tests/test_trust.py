@@ -24,6 +24,28 @@ class Game:
         return A.T @ x - y
 
 
+class Bowl(Game):
+    mu_x = 1.0
+
+
+class TooSteep(Game):
+    mu_x = 2.0
+
+
+def test_a_modulus_of_x_is_used_and_named_in_the_certificate():
+    plain, bowl = (couloir.solve(problem, X, Y, tol=1e-8) for problem in (Game(), Bowl()))
+    assert plain.solved and bowl.solved
+    assert bowl.certificate["confidence"] == "as given"
+    assert plain.certificate["lower"] <= bowl.certificate["upper"]
+    assert bowl.certificate["lower"] <= plain.certificate["upper"]
+
+
+def test_a_modulus_of_x_that_is_too_large_is_found():
+    with pytest.raises(ValueError, match="problem.mu_x is too large"):
+        couloir.solve(TooSteep(), X, Y)
+    assert couloir.solve(TooSteep(), X, Y, tol=1e-8, check=False).status == "contradiction"
+
+
 class Twice(Game):
     def grad_x(self, x, y):
         return 2 * super().grad_x(x, y)

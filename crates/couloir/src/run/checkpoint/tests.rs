@@ -8,7 +8,7 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear,
+    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear, Saddle,
     QuadraticSum, SaddleProblem,
 };
 use crate::run::StopRules;
@@ -86,6 +86,16 @@ fn quadratic(x_set: &dyn Domain, y_set: &dyn Domain, seed: u64) -> QuadraticBili
         .seed(seed)
         .build()
         .expect("a problem")
+}
+
+/// `y' B (x - x*) - |y|^2/2` with differences of neighbours for `B`: slow, and not strongly convex in x.
+fn chain(n: usize) -> QuadraticBilinear {
+    let row = |j: usize, i: usize| f64::from(i == j) - f64::from(i + 1 == j);
+    let b = (0..=n).flat_map(|j| (0..n).map(move |i| row(j, i))).collect();
+    let x = (0..n).map(|i| 0.05 * (i as f64).cos()).collect();
+    let saddle = Saddle { x, y: vec![0.0; n + 1], value: 0.0 };
+    let (cx, cy) = (vec![0.0; n], vec![0.0; n + 1]);
+    QuadraticBilinear::new(vec![0.0; n], vec![1.0; n + 1], b, cx, cy, saddle).expect("a problem")
 }
 
 fn slide() -> Method {
@@ -252,6 +262,10 @@ fn cases() -> Vec<Case> {
     let problem = quadratic(&ball(4), &lanczos(), 5);
     let methods = vec![Method::spfw(), Method::certified(), Method::apg()];
     cases.push(Case::new("Lanczos in y", problem, ball(4), lanczos(), methods));
+
+    let methods = vec![Method::certified()];
+    let chain = Case::new("chain", chain(40), ball(40), ball(41), methods);
+    cases.push(Case { iterations: 230, ..chain }); // weights are started anew after 100
 
     cases.push(polytopes(0.2, 0.8));
     cases.push(polytopes(1.0, 0.02));

@@ -3,17 +3,20 @@
 //! Stage j runs for `n_j` iterations and lowers the upper bound of the optimal value by `delta_j`. The next stage begins at the best `x`, with
 //!
 //! ```text
-//! n_{j+1} = 2 n_j  where delta_j > delta_{j-1}/2,  else n_j
+//! n_{j+1} = 2 n_j  where delta_j > delta_{j-1}/16,  else n_j
 //! ```
 //!
-//! Stages that are long enough for the `mu_x` that there is, of about `sqrt(72 Lhat/mu_x)` iterations, are never doubled, and bounds fall
-//! linearly: Theorem H in section 7.11 of docs/theory.md.
+//! Stages that are long enough for the `mu_x` that there is, of about `sqrt(720 Lhat/mu_x)` iterations, are never doubled, and the bound
+//! falls linearly: Theorem H in section 7.11 of docs/theory.md. Without strong convexity all are doubled, and the last one has half of the
+//! iterations.
 
 use crate::error::Result;
 use crate::state::Archive;
 
 /// Iterations of the first stage: most runs to moderate accuracy end within it.
 const FIRST: u64 = 100;
+/// A stage is long enough where it lowers the bound by at most this share of what the stage before did.
+const SUFFICIENT: f64 = 1.0 / 16.0;
 
 /// Where the present stage stands.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +40,7 @@ impl Doubling {
             return false;
         }
         let fall = self.upper - upper;
-        if !(fall <= 0.5 * self.fall) {
+        if !(fall <= SUFFICIENT * self.fall) {
             self.length = self.length.saturating_mul(2);
         }
         (self.upper, self.fall) = (upper, fall);
