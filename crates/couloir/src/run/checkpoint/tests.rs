@@ -264,8 +264,8 @@ fn cases() -> Vec<Case> {
     cases.push(Case::new("Lanczos in y", problem, ball(4), lanczos(), methods));
 
     let methods = vec![Method::certified()];
-    let chain = Case::new("chain", chain(40), ball(40), ball(41), methods);
-    cases.push(Case { iterations: 230, ..chain }); // weights are started anew after 100
+    let chain = Case::new("chain", chain(150), ball(150), ball(151), methods);
+    cases.push(Case { iterations: 230, ..chain }); // weights are started anew after 100 and 200
 
     cases.push(polytopes(0.2, 0.8));
     cases.push(polytopes(1.0, 0.02));
@@ -476,10 +476,10 @@ fn a_long_run_goes_on_with_the_same_bits_before_and_after_vectors_take_over() {
         case.iterations = 600;
         let whole = case.run(&method, case.iterations, Checkpoints::default());
         let latest = whole.outcome.iterations;
-        assert!(latest > 160, "{latest}");
+        assert!(latest > 110, "{latest}");
         let mut sizes = BTreeSet::new();
         // images are formed anew after 32, 64, ... iterations
-        for stop in [20, 31, 32, 33, 70, 150, latest - 100, latest - 1] {
+        for stop in [20, 31, 32, 33, 70, latest - 15, latest - 5, latest - 1] {
             case.run(&method, stop, Checkpoints::to(&file));
             sizes.insert(std::fs::metadata(&file).expect("a checkpoint").len());
             let resumed = case.run(&method, case.iterations, Checkpoints::resume(&file));

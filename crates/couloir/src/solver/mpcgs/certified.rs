@@ -338,8 +338,8 @@ impl<'a> Certified<'a> {
     /// What condition (b) asks of a slide.
     fn inner_goal(&self, k: f64) -> InnerGoal {
         let needed = match self.pace {
-            Some(_) => Pace::zeta_target(self.best.certificate.gap),
-            None => self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)),
+            Some(_) if k > 1.0 => Pace::zeta_target(self.bounds.schedule),
+            _ => self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)),
         };
         InnerGoal { needed, present: self.best.certificate.gap }
     }

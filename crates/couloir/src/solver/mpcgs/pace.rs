@@ -16,8 +16,8 @@ use crate::oracles::Oracles;
 use crate::problem::Measured;
 use crate::state::Archive;
 
-/// What an iteration may leave in (d), and its slide in (b), as shares of the gap (the first also of gamma): together below 1, so that
-/// the bound contracts by `1 - (1 - shares) gamma` in each iteration.
+/// What an iteration may leave in (d), as a share of gamma times the gap, and its slide in (b), as a share of the bound before: together
+/// below 1, so that the bound contracts by `1 - (1 - shares) gamma` in each iteration.
 const EPS_SHARE: f64 = 0.125;
 const ZETA_SHARE: f64 = 1.0 / 128.0;
 
@@ -90,9 +90,9 @@ impl Pace {
         EPS_SHARE * gamma * gap
     }
 
-    /// What (b) asks of a slide.
-    pub fn zeta_target(gap: f64) -> f64 {
-        ZETA_SHARE * gap
+    /// What (b) asks of a slide, from the bound before.
+    pub fn zeta_target(bound: f64) -> f64 {
+        ZETA_SHARE * bound
     }
 
     /// Takes an iteration with these errors. Returns the bound of the theorem without rounding.
