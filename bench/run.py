@@ -13,6 +13,7 @@ import oracle_variety
 import oracles
 import python
 import reading
+import restarts
 
 PARTS = {
     "iteration": ("Time per certified iteration", iteration),
@@ -23,6 +24,7 @@ PARTS = {
     "python": ("The Python package", python),
     "checkpoint": ("Checkpoints", checkpoint),
     "games": ("Matrix games", games),
+    "restarts": ("Gradients and seconds to small gaps", restarts),
     "oracles": ("Sets known only by their oracles", oracles),
     "variety": ("Sets known only by their oracles: other instances", oracle_variety),
 }
