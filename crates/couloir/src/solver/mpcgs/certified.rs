@@ -558,23 +558,23 @@ impl<'a> Certified<'a> {
     fn certify(&mut self, accepted: Accepted, upper: f64) -> Result<f64> {
         let Accepted { gamma, minorant, delta, zeta, rounding, .. } = accepted;
 
-        // f(u, y_k) >= constant + <gradient, u>, and so on average
-        let Certified { oracles, space, best, y_bar, .. } = self;
-        let worth = WORTH * best.certificate.gap;
-        let average = oracles.certifying(|o| space.average(o, gamma, &minorant, worth))?;
-        let of_sums = space.average_numbers.charge(oracles);
-        let of_y = y_bar.charge(oracles, space.x());
-        let lower = space.average_numbers.constant + average - of_sums;
-
         let theorem = match &mut self.pace {
             Some(pace) => pace.step(self.lhat, gamma, [delta, zeta], self.diameter),
             None => self.schedule.step(self.lhat, [delta, zeta], self.diameter),
         };
+        // f(u, y_k) >= constant + <gradient, u>, and so on average
+        let Certified { oracles, space, best, y_bar, .. } = self;
+        let worth = WORTH * best.certificate.gap.min(theorem);
+        let average = oracles.certifying(|o| space.average(o, gamma, &minorant, worth))?;
+        let of_sums = space.average_numbers.charge(oracles);
+        let of_y = y_bar.charge(oracles, space.x());
+        let lower = space.average_numbers.constant + average - of_sums;
         // the theorem is about numbers that do not round: what both bounds were charged with comes on top
         let rounding = rounding + space.rounding() + of_sums + of_y;
         self.bounds.schedule = theorem + rounding;
         self.bounds.minorant = (upper - (lower - of_y)).min(self.bounds.schedule);
 
+        let worth = WORTH * best.certificate.gap;
         oracles.certifying(|o| space.absorb(o, minorant, &self.y, worth))?;
         if lower > space.bound.value {
             space.average_is_best(y_bar, lower);
