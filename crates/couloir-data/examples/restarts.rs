@@ -8,9 +8,9 @@
 #[path = "../../couloir/tests/common/mod.rs"]
 mod common;
 
+use couloir::domain::Domain;
 use couloir::model::{RobustMulticlass, RobustSettings, Scaling};
 use couloir::problem::SaddleProblem;
-use couloir::domain::Domain;
 use couloir::run::{Algorithm, Flow, StopRules, TracePoint, WallClock};
 use couloir::{Method, Solve};
 use couloir_data::generate::TextLike;
@@ -64,7 +64,11 @@ fn marks(
         }
         Flow::Continue
     };
-    Solve::new(problem, sets.0, sets.1).method(method).rules(rules).clock(&clock).run_with(&mut watch)?;
+    Solve::new(problem, sets.0, sets.1)
+        .method(method)
+        .rules(rules)
+        .clock(&clock)
+        .run_with(&mut watch)?;
     Ok(marks)
 }
 

@@ -515,9 +515,11 @@ impl<'a> Certified<'a> {
                 let gap = best.certificate.gap;
                 if !oracles.has_operator() {
                     // there a gradient at x_k would be a whole one
-                    let model = Model { gradient: space.image_gradient(), curvature: accepted.curvature };
+                    let model =
+                        Model { gradient: space.image_gradient(), curvature: accepted.curvature };
                     let images = &images[..count];
-                    return search.step_from_z(oracles, y_solver, images, gamma, candidate, gap, model);
+                    return search
+                        .step_from_z(oracles, y_solver, images, gamma, candidate, gap, model);
                 }
                 search.search(oracles, y_solver, &images[..count], gamma, candidate, gap)
             }
