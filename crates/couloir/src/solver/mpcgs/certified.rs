@@ -742,7 +742,7 @@ impl Algorithm for Certified<'_> {
         archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
         archive.nested("schedule", |archive| self.schedule.state(archive))?;
-        archive.magnitude("allowed", &mut self.allowed)?;
+        archive.number("allowed", &mut self.allowed)?;
         archive.magnitude("lhat", &mut self.lhat)?;
         archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
