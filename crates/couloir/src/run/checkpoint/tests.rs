@@ -8,8 +8,8 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear, Saddle,
-    QuadraticSum, SaddleProblem,
+    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear,
+    QuadraticSum, Saddle, SaddleProblem,
 };
 use crate::run::StopRules;
 use crate::solver::*;

@@ -26,13 +26,9 @@ const PROMISED: f64 = 1.0 - 1e-6;
 const ROUNDINGS: f64 = 16.0;
 const OF_SLOPE: f64 = 1e-8;
 
-/// Fails for a `mu_x` that cannot be one. What is certified rests on it.
-pub(super) fn check_strong_convexity(oracles: &mut Oracles<'_>) -> Result<()> {
-    if let Some(mu_x) = oracles.mu_x() {
-        check_positive("mu_x", mu_x)?;
-        oracles.rest_on_constants();
-    }
-    Ok(())
+/// Fails for a `mu_x` that cannot be one.
+pub(super) fn check_strong_convexity(oracles: &Oracles<'_>) -> Result<()> {
+    oracles.mu_x().map_or(Ok(()), |mu_x| check_positive("mu_x", mu_x))
 }
 
 /// The growth of the weights so far.
@@ -101,7 +97,13 @@ impl Pace {
     }
 
     /// Takes an iteration with these errors. Returns the bound of the theorem without rounding.
-    pub fn step(&mut self, lhat: f64, gamma: f64, [eps, zeta, chi]: [f64; 3], diameter: f64) -> f64 {
+    pub fn step(
+        &mut self,
+        lhat: f64,
+        gamma: f64,
+        [eps, zeta, chi]: [f64; 3],
+        diameter: f64,
+    ) -> f64 {
         self.rest = if gamma < 1.0 { (1.0 - gamma) * self.rest } else { 2.0 * lhat };
         self.charges = (1.0 - gamma) * self.charges + eps + chi + gamma * zeta;
         0.5 * self.rest * diameter.powi(2) + self.charges
