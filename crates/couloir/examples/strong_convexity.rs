@@ -19,7 +19,9 @@ fn main() -> Result<ExitCode> {
     let most: f64 = std::env::args().nth(1).map_or(1e6, |c| c.parse().unwrap_or(1e6));
     let seeds: u64 = std::env::args().nth(2).map_or(2, |c| c.parse().unwrap_or(2));
     let mut held = true;
-    println!("| set, curvature, solution | condition | known: slope | iterations | gradients | unknown: slope | iterations | gradients |");
+    println!(
+        "| set, curvature, solution | condition | known: slope | iterations | gradients | unknown: slope | iterations | gradients |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for set in SETS {
         for bent in [Bent::Spread, Bent::Coupled, Bent::Chain] {

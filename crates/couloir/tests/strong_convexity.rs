@@ -18,9 +18,7 @@ fn cases(condition: f64, seed: u64) -> Vec<Instance> {
     for set in SETS {
         for bent in [Bent::Spread, Bent::Coupled, Bent::Chain] {
             for is_interior in [true, false] {
-                cases.push(
-                    instance(set, bent, is_interior, condition, seed).expect("an instance"),
-                );
+                cases.push(instance(set, bent, is_interior, condition, seed).expect("an instance"));
             }
         }
     }
@@ -61,9 +59,12 @@ fn the_gap_falls_at_a_tenth_of_the_ideal_rate_where_it_is_not() {
 fn the_gap_is_below_the_bounds_of_theorem_g_at_every_iteration() {
     let sets = |bent| SETS.map(|set| (set, bent));
     for (set, bent) in sets(Bent::Coupled).into_iter().chain(sets(Bent::Chain)) {
-        for (is_interior, inner) in
-            [(true, Inner::Exact), (false, Inner::Exact), (false, Inner::Slide), (true, Inner::Atoms)]
-        {
+        for (is_interior, inner) in [
+            (true, Inner::Exact),
+            (false, Inner::Exact),
+            (false, Inner::Slide),
+            (true, Inner::Atoms),
+        ] {
             // plain slides take many linear minimisations
             let (condition, iterations) =
                 if inner == Inner::Exact { (1e3, 300) } else { (1e1, 12) };
@@ -98,7 +99,10 @@ fn the_gap_is_below_the_bounds_of_theorem_g_at_every_iteration() {
                     // Lhat has not fallen by more than a third after the iteration
                     let q = (mu_x / (3.0 * state.facts()[0].value)).sqrt();
                     let most = 1.0 - 0.85 * q * (1.0 - 0.5 * q);
-                    assert!(b <= most * before + CHARGED, "{name}, k = {k}: {b:e} after {before:e}");
+                    assert!(
+                        b <= most * before + CHARGED,
+                        "{name}, k = {k}: {b:e} after {before:e}"
+                    );
                 }
                 before = b;
                 seen = k;
@@ -192,7 +196,8 @@ fn a_modulus_that_cannot_be_one_is_refused() {
     let case = instance("box", Bent::Coupled, true, 1e2, 1).expect("an instance");
     for mu_x in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
         let problem = Believed { inner: &case.problem, mu_x: Some(mu_x) };
-        let run = Solve::new(&problem, &*case.x_set, &*case.y_set).method(Method::certified()).run();
+        let run =
+            Solve::new(&problem, &*case.x_set, &*case.y_set).method(Method::certified()).run();
         let message = run.expect_err("no modulus").to_string();
         assert!(message.contains("mu_x"), "{message}");
     }
@@ -225,7 +230,8 @@ fn bowl(mu_x: f64, given: Option<f64>) -> ClosureProblem<'static> {
 /// Stages of smoothing in y on top of strong convexity in x.
 #[test]
 fn a_function_that_is_linear_in_y_is_solved_with_the_modulus_of_x_too() {
-    let (x_set, y_set) = (Simplex::new(20).expect("a simplex"), Simplex::new(15).expect("a simplex"));
+    let (x_set, y_set) =
+        (Simplex::new(20).expect("a simplex"), Simplex::new(15).expect("a simplex"));
     let solve = |mu_x: f64, given: Option<f64>| {
         let problem = bowl(mu_x, given);
         let solve = Solve::new(&problem, &x_set, &y_set).method(Method::certified());
@@ -253,7 +259,7 @@ fn sets_known_by_their_oracle_use_the_modulus_too() {
         p[best] = 1.0;
     };
     let by_oracle = LoSet::new(12, 2.0f64.sqrt(), vec![1.0 / 12.0; 12], least).expect("a set");
-    for inner in [Inner::Slide, Inner::Atoms] {
+    for inner in [Inner::Auto, Inner::Atoms] {
         let method = Method::new(CertifiedSettings::default().inner_x(inner));
         let solve = Solve::new(&problem, &by_oracle, &y_set).method(method).gap(1e-5);
         let solution = solve.run().expect("a run");

@@ -8,8 +8,8 @@ use crate::linalg::SparseMatrix;
 use crate::model::{RobustMulticlass, RobustSettings, SyntheticGroups};
 use crate::oracles::Counter;
 use crate::problem::{
-    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear, Saddle,
-    QuadraticSum, SaddleProblem,
+    BlockConstants, ClosureProblem, KnownConstants, MatrixGame, Population, QuadraticBilinear,
+    QuadraticSum, Saddle, SaddleProblem,
 };
 use crate::run::StopRules;
 use crate::solver::*;
@@ -264,8 +264,8 @@ fn cases() -> Vec<Case> {
     cases.push(Case::new("Lanczos in y", problem, ball(4), lanczos(), methods));
 
     let methods = vec![CertifiedSettings::default().hull_points(0).into()];
-    let chain = Case::new("chain", chain(40), ball(40), ball(41), methods);
-    cases.push(Case { iterations: 230, ..chain }); // weights are started anew after 100 and 200
+    let chain = Case::new("chain", chain(150), ball(150), ball(151), methods);
+    cases.push(Case { iterations: 330, ..chain }); // stages of 100, 100 and 100, then 200
 
     cases.push(polytopes(0.2, 0.8));
     cases.push(polytopes(1.0, 0.02));

@@ -127,7 +127,7 @@ impl<'a> Certified<'a> {
         let budget = settings.inner_budget;
         let y_solver = YSolver::new(&mut oracles, settings.inner_y, budget)?;
         let way = inner_x(&mut oracles, settings.inner_x)?;
-        check_strong_convexity(&mut oracles)?;
+        check_strong_convexity(&oracles)?;
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
@@ -241,8 +241,8 @@ impl<'a> Certified<'a> {
         self.form_vectors()?;
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         let watch = self.oracles.watch().clone();
-        let mut oracles = Oracles::of(problem, x_set, y_set)?;
-        check_strong_convexity(&mut oracles)?;
+        let oracles = Oracles::of(problem, x_set, y_set)?;
+        check_strong_convexity(&oracles)?;
         let earlier = std::mem::replace(&mut self.oracles, oracles);
         self.oracles.keep_atoms_of(earlier);
         self.attend(&watch);

@@ -26,13 +26,9 @@ const PROMISED: f64 = 1.0 - 1e-6;
 const ROUNDINGS: f64 = 16.0;
 const OF_SLOPE: f64 = 1e-8;
 
-/// Fails for a `mu_x` that cannot be one. What is certified rests on it.
-pub(super) fn check_strong_convexity(oracles: &mut Oracles<'_>) -> Result<()> {
-    if let Some(mu_x) = oracles.mu_x() {
-        check_positive("mu_x", mu_x)?;
-        oracles.rest_on_constants();
-    }
-    Ok(())
+/// Fails for a `mu_x` that cannot be one.
+pub(super) fn check_strong_convexity(oracles: &Oracles<'_>) -> Result<()> {
+    oracles.mu_x().map_or(Ok(()), |mu_x| check_positive("mu_x", mu_x))
 }
 
 /// The growth of the weights so far.

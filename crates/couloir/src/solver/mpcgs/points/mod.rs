@@ -256,7 +256,11 @@ impl PointSpace {
 
     /// Forgets all minorants, and takes up the representation that suits problem and set best.
     pub fn find_structure(&mut self, oracles: &mut Oracles<'_>) {
-        let mu_x = oracles.mu_x();
+        // plain slides are too slow for the minima of quadratics
+        let mu_x = oracles.mu_x().filter(|_| self.inner.way != InnerX::Slide);
+        if mu_x.is_some() {
+            oracles.rest_on_constants();
+        }
         self.quadratic = mu_x.map(|mu_x| Quadratic::new(oracles, mu_x));
         let by_gram = self.inner.way == InnerX::Prox && mu_x.is_none();
         let columns = if by_gram { GramSpace::columns(oracles) } else { None };

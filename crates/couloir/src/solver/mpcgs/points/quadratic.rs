@@ -23,7 +23,7 @@ use crate::problem::Imaged;
 use crate::solver::inner::InnerX;
 
 /// Linear minimisations that a slide to the minimiser of a minorant may spend.
-const BUDGET: u64 = 20_000;
+const BUDGET: u64 = 2_000;
 
 pub(super) struct Quadratic {
     pub mu: f64,
@@ -86,8 +86,8 @@ impl Quadratic {
     /// The numbers of the present minorant, from those of its linear part.
     pub fn bend(&self, mut linear: Numbers) -> Numbers {
         linear.constant += self.constant;
-        linear.error += self.error
-            + 2.0 * f64::EPSILON * (linear.constant.abs() + self.constant.abs());
+        linear.error +=
+            self.error + 2.0 * f64::EPSILON * (linear.constant.abs() + self.constant.abs());
         linear.length = norm(&self.slope);
         linear
     }
@@ -141,7 +141,6 @@ fn turn(mu: f64, p: &mut [f64], centre: &[f64], (slope, out): (&[f64], &mut [f64
     let [along, square, of_centre] = dot_and_squares(p, centre);
     out.copy_from_slice(slope);
     axpy(mu, p, out);
-    let rounding =
-        2.0 * sum_rounding(p.len()) * mu.abs() * (square + (square * of_centre).sqrt());
+    let rounding = 2.0 * sum_rounding(p.len()) * mu.abs() * (square + (square * of_centre).sqrt());
     (mu * (0.5 * square + along), rounding)
 }
