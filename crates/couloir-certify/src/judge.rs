@@ -21,9 +21,9 @@ pub const ULPS: f64 = 4.0;
 pub const ULPS_OF_MIXTURES: f64 = 4.0;
 
 /// Linear minimisations that a case may spend on each of its sets. A run that is ended by a limit has a certificate, which is judged.
-const LINEAR_MINIMISATIONS: u64 = 20_000;
+const LINEAR_MINIMISATIONS: u64 = 10_000;
 /// Seconds that a case may take, where no other limit ends it.
-const SECONDS: f64 = 20.0;
+const SECONDS: f64 = 60.0;
 
 /// The names of all methods, as users type them.
 #[must_use]

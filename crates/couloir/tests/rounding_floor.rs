@@ -53,6 +53,7 @@ fn at_the_rounding_floor_lhat_stays_bounded_and_the_status_says_that_no_progress
             } else {
                 1e-9
             };
+            println!("FLOOR {} {inner:?} {hull_points} {bare} {gap:e} {} {}", family.name, outcome.iterations, outcome.status);
             assert!(
                 gap.is_finite() && gap <= reachable,
                 "{name}, {inner:?}, {hull_points}, bare {bare}: gap {gap:e}"

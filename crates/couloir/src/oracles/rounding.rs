@@ -3,7 +3,7 @@
 use super::{OracleCounts, Oracles};
 use crate::domain::{Confidence, Oracle};
 use crate::error::{Block, Result};
-use crate::linalg::{norm, sum_rounding};
+use crate::linalg::sum_rounding;
 use crate::problem::{PointX, Rounding};
 use crate::state::Archive;
 
