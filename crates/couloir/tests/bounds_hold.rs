@@ -158,7 +158,8 @@ fn a_lower_bound_stays_below_a_minimum_that_a_step_has_run_past() {
     let (x_set, y_set) =
         (BoxSet::cube(1, 0.0, 1.0).expect("a cube"), BoxSet::cube(1, -1.0, 1.0).expect("a cube"));
     let settings = CertifiedSettings::default().inner(Inner::Exact).first_lhat(0.333);
-    let start = Start { x0: Some(&[1.0]), ..Start::new(&problem, &x_set, &y_set) };
+    let mut start = Start::new(&problem, &x_set, &y_set);
+    start.x0 = Some(&[1.0]);
     let mut solver = Certified::new(start, &settings).expect("a solver");
     solver.step().expect("a step");
     // the step has gone all the way, and has gained less than half of what its slope promised
