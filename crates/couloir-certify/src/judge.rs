@@ -333,8 +333,7 @@ impl Case {
         rules.relative_gap = Some(self.tolerance);
         rules.evaluate_every = self.every;
         rules.seconds = Some(SECONDS);
-        rules.limits =
-            [Counter::LoX, Counter::LoY].map(|of| (of, LINEAR_MINIMISATIONS)).to_vec();
+        rules.limits = [Counter::LoX, Counter::LoY].map(|of| (of, LINEAR_MINIMISATIONS)).to_vec();
         let method = self.method.clone();
         self.subject.with(|f, x, y| {
             Solve::new(f, x, y).method(method).rules(rules).clock(WallClock::start()).run()

@@ -362,7 +362,8 @@ mod tests {
             let made = Certificate::between(lower, value, upper, exact);
             // the exact difference of two numbers is the rounded one and what Dekker's sum leaves
             let difference = upper - lower;
-            let left = (upper - (difference + lower)) + (difference - (upper - (upper - difference)));
+            let left =
+                (upper - (difference + lower)) + (difference - (upper - (upper - difference)));
             assert!(made.gap >= difference && made.gap - difference >= left, "{made:?}");
             assert!(made.gap <= difference * (1.0 + 1e-14), "{made:?}");
             assert_eq!((made.lower, made.upper), (lower, upper));

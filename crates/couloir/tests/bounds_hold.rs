@@ -4,9 +4,7 @@ mod common;
 
 use common::{Family, families};
 use couloir::domain::{BoxSet, Domain};
-use couloir::problem::{
-    ClosureProblem, KnownConstants, QuadraticBilinear, Saddle, SaddleProblem,
-};
+use couloir::problem::{ClosureProblem, KnownConstants, QuadraticBilinear, Saddle, SaddleProblem};
 use couloir::run::{Algorithm, Flow, Status, StopRules, TracePoint};
 use couloir::solver::{Certified, CertifiedSettings, MpcgsConstants, MpcgsSettings, Start};
 use couloir::{Inner, Method, Solve};
@@ -120,12 +118,27 @@ fn the_schedule_of_certified_mpcgs_is_that_of_the_theorem() {
     let problem =
         QuadraticBilinear::new(h, vec![1.0; 2], nothing, vec![0.0; 3], vec![0.0; 2], saddle)
             .expect("a problem");
-    let settings = CertifiedSettings::default().inner(Inner::Exact);
+    let mut settings = CertifiedSettings::default().inner(Inner::Exact);
+    settings.hull_points = 0;
     let mut solver = Certified::new(Start::new(&problem, &x_set, &y_set), &settings).expect("one");
+    let lhat_of = |solver: &Certified<'_>| {
+        solver.facts().iter().find(|fact| fact.name == "Lhat").expect("Lhat").value
+    };
     for k in 1..=20 {
+        let before = lhat_of(&solver);
         solver.step().expect("a step");
-        solver.evaluate().expect("a look");
-        let lhat = solver.facts().iter().find(|fact| fact.name == "Lhat").expect("Lhat").value;
+        // it may rise within a step, and fall after it
+        let lhat = lhat_of(&solver).max(before);
+        if k == 1 {
+            // alpha_1 = 3 Lhat, from the centre at 1/2
+            let x = solver.current().0;
+            let step = |h: f64, to: f64| 0.5 - h * (0.5 - to) / (3.0 * lhat);
+            let expected = [step(1.0, 1.9), step(2.0, -0.4), step(3.0, 0.3)];
+            for (x, expected) in x.iter().zip(expected) {
+                let expected = expected.clamp(-1.0, 2.0);
+                assert!((x - expected).abs() <= 1e-12, "{x}, not {expected}");
+            }
+        }
         let k = k as f64;
         let theorem = 9.0 * lhat * x_set.diameter().powi(2) / ((k + 1.0) * (k + 2.0));
         let share = solver.bounds().schedule / theorem;

@@ -400,9 +400,8 @@ mod tests {
         let start: Vec<f64> = (0..n).map(|i| if i == 0 { overlap } else { other }).collect();
         let stop = Stop { tolerance: 0.0, max_steps: steps, every: 100 };
         let (mut lanczos, mut x) = (Lanczos::new(n, steps), vec![0.0; n]);
-        let ritz = lanczos
-            .run(&start, &stop, diagonal(&values), |_, _| true, &mut x)
-            .expect("no limits");
+        let ritz =
+            lanczos.run(&start, &stop, diagonal(&values), |_, _| true, &mut x).expect("no limits");
         let bound = chebyshev_bound(ritz.theta, steps, (1.0 / overlap / overlap - 1.0).ln());
         assert!(bound >= 1.0, "{bound}");
         // lambda - theta is at most this share of lambda, and is nine tenths of it

@@ -128,6 +128,12 @@ impl Oracles<'_> {
         sum * length * self.farthest[0] + 4.0 * f64::EPSILON * constant.abs()
     }
 
+    /// What a step from or to a minorant with these numbers may round by, anywhere in X: every entry of the slope errs by three roundings
+    /// of its two parts at the most, whatever their number. (Where slopes are adjoint products, their Gram matrices carry the error.)
+    pub(crate) fn rounding_of_mixing(&self, constant: f64, length: f64) -> f64 {
+        4.0 * f64::EPSILON * (length * self.farthest[0] + constant.abs())
+    }
+
     /// A bound of the length of the points of this block.
     pub(crate) fn farthest(&self, block: Block) -> f64 {
         self.farthest[block as usize]
