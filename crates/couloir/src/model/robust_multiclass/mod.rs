@@ -16,6 +16,7 @@ use crate::linalg::scratch::Pool;
 use crate::linalg::{Layout, ScoreOperator, SparseMatrix};
 use constants::Lengths;
 use rayon::prelude::*;
+use rounding::Sums;
 use std::sync::{Arc, OnceLock};
 
 /// A linear model over rows: a loss on their scores, and an uncertainty set from which an adversary takes their weights.
@@ -92,6 +93,7 @@ pub struct RobustMulticlass {
     weight: f64,
     settings: RobustSettings,
     lengths: Lengths,
+    sums: Sums,
     /// A bound of the top singular value of the rows, found when it is asked for.
     singular: OnceLock<f64>,
     scratch: Pool,
@@ -151,6 +153,7 @@ impl RobustMulticlass {
         };
         let weight = settings.scaling.factor(n);
         let lengths = Lengths::new(&rows);
+        let sums = Sums::new(&rows, &lengths, &*loss, settings.tau);
         let operator = ScoreOperator::new(rows, classes, settings.layout);
         let scratch = Pool::default();
         Ok(RobustMulticlass {
@@ -167,6 +170,7 @@ impl RobustMulticlass {
             weight,
             settings,
             lengths,
+            sums,
             singular: OnceLock::new(),
             scratch,
         })
