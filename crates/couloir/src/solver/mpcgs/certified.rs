@@ -13,7 +13,7 @@ use crate::error::{Block, Error, Result};
 use crate::oracles::{Bend, Ledger, MaybeOwned, Oracles, check_order};
 use crate::problem::PointX;
 use crate::run::{Algorithm, Fact, Stall, Step};
-use crate::solver::inner::inner_x;
+use crate::solver::inner::{InnerX, inner_x};
 use crate::solver::{Inner, MethodSettings, Start};
 use crate::state::Archive;
 use crate::watch::Watch;
@@ -117,7 +117,10 @@ impl<'a> Certified<'a> {
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
-            points => Some(HullSearch::new(points, &x, y.len())),
+            points => {
+                let search = HullSearch::new(points, &x, y.len());
+                Some(if way == InnerX::Atoms { search.over_atoms() } else { search })
+            }
         };
         let (first, size) = first_gap(&mut oracles, &x, &y)?;
         let (trial_x, z) = (x.room_for_image(), x.room_for_image());

@@ -17,8 +17,10 @@ const EVALUATIONS: u32 = 8;
 const WORTH: f64 = 0.1;
 /// A step pays if it promises this share of that, and less where searches have become rare.
 const STEP_WORTH: f64 = 0.01;
-/// Iterations that a search is put off at the most.
+/// Iterations that a search is put off at the most, and where inner problems are solved over atoms: there a gradient stands for a
+/// problem's whole cost, and a search that comes too rarely more than doubles their number (docs/benchmarks.md).
 const LONGEST_WAIT: u64 = 32;
+const LONGEST_WAIT_OVER_ATOMS: u64 = 1;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
 /// Keeps the small quadratic well-posed where the points are nearly dependent.
@@ -39,6 +41,7 @@ pub(super) struct HullSearch {
     response: Vec<f64>,
     wait: u64,
     waited: u64,
+    longest_wait: u64,
 }
 
 /// The point to improve on: its image and cache, the response to it, and the upper bound that comes with that.
@@ -63,7 +66,14 @@ impl HullSearch {
             response: vec![0.0; dim_y],
             wait: 0,
             waited: 0,
+            longest_wait: LONGEST_WAIT,
         }
+    }
+
+    /// The same for runs whose inner problems are solved over atoms.
+    pub fn over_atoms(mut self) -> Self {
+        self.longest_wait = LONGEST_WAIT_OVER_ATOMS;
+        self
     }
 
     /// Makes room for images of another length.
@@ -174,7 +184,7 @@ impl HullSearch {
         if upper - best >= WORTH * gap {
             self.wait = 0;
         } else {
-            self.wait = (2 * self.wait + 1).min(LONGEST_WAIT);
+            self.wait = (2 * self.wait + 1).min(self.longest_wait);
         }
         self.waited = 0;
         Ok(improved.then_some(best))
