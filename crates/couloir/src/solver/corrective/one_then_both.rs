@@ -44,10 +44,13 @@ impl<'a> OneThenBoth<'a> {
     }
 
     fn go_on_with_both(&mut self) {
-        if let Running::One(one) = std::mem::replace(&mut self.running, Running::Nothing) {
-            let both = one.into_both((&self.home.0, &self.home.1), &self.settings);
-            self.running = Running::Both(Box::new(both));
-        }
+        self.running = match std::mem::replace(&mut self.running, Running::Nothing) {
+            Running::One(one) => {
+                let both = one.into_both((&self.home.0, &self.home.1), &self.settings);
+                Running::Both(Box::new(both))
+            }
+            other => other,
+        };
     }
 
     fn running(&self) -> &dyn Algorithm {
