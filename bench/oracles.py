@@ -128,7 +128,7 @@ def show_for_docs(taken):
     for what, figure in figures.items():
         rows = []
         for instance, reports in taken:
-            cells = {r["method"]: "; ".join(figure(at) if at else "-" for at in r["gaps"].values()) for r in reports}
+            cells = {r["method"]: "; ".join(figure(at) if at else "-" for at in map(r["gaps"].get, reports[0]["gaps"])) for r in reports}
             rows.append([instance.name, *(cells.get(name, "") for name in names)])
         print(f"\n### For docs/benchmarks.md: {what}\n")
         show(["", *names], rows)

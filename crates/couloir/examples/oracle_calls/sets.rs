@@ -111,8 +111,7 @@ fn placements(g: &[f64], soldiers: usize, fields: usize, x: &mut [f64]) {
 
 /// A spanning tree of least cost, by Kruskal's method.
 fn spanning_tree(g: &[f64], n: usize, x: &mut [f64]) {
-    let ends: Vec<(usize, usize)> =
-        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();
+    let ends: Vec<(usize, usize)> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|a, b| g[*a].total_cmp(&g[*b]));
     let mut part: Vec<usize> = (0..n).collect();

@@ -21,11 +21,6 @@ const ENOUGH: f64 = 0.25;
 const FLAT: f64 = 0.1;
 /// Second derivatives are taken again where a step leaves more than this share of the gap.
 const SLOW: f64 = 0.2;
-/// Pivots of second derivatives below a share of their diagonal entry are raised to it: at first below what is noise, and after each
-/// slow step below so many times as much, up to the limit. Where phi has many kinks, second derivatives at one point say nothing of
-/// directions that only look flat from there, and steps along these would be cut short by the next kink.
-const RAISE: f64 = 10.0;
-const MOST_DAMPING: f64 = 1e-2;
 
 /// A point with what phi says there.
 struct At {
@@ -101,7 +96,6 @@ pub(super) fn minimise(
     {
         at = next;
     }
-    let mut damping = phi.noise();
     for _ in 0..MOST_STEPS {
         let gap = at.gap();
         if gap <= wanted.max(at.rounding()) {
@@ -111,7 +105,7 @@ pub(super) fn minimise(
         let accuracy = 0.1 * wanted.max(at.rounding());
         let mut active = std::mem::take(&mut atoms.active);
         let is_new = atoms.entries.iter().all(|entry| entry.bend.is_empty());
-        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at, damping };
+        let mut form = Bends { atoms: &mut *atoms, phi: &mut *phi, at: &at };
         let (mut target, mut slope) = (at.weights.clone(), at.gradient.clone());
         active.minimise(&mut form, &mut target, &mut slope, accuracy)?;
         atoms.active = active;
@@ -129,9 +123,6 @@ pub(super) fn minimise(
         };
         if next.gap() > SLOW * gap {
             atoms.forget_bends();
-            damping = (RAISE * damping).min(MOST_DAMPING);
-        } else {
-            damping = (damping / RAISE).max(phi.noise());
         }
         at = next;
     }
@@ -155,13 +146,11 @@ struct Bends<'b> {
     atoms: &'b mut Atoms,
     phi: &'b mut dyn ImageFunction,
     at: &'b At,
-    /// The share of its diagonal entry that a pivot is raised to.
-    damping: f64,
 }
 
 impl Bends<'_> {
     fn prepare(&mut self, j: usize) -> Result<()> {
-        let Bends { atoms, phi, at, .. } = self;
+        let Bends { atoms, phi, at } = self;
         if !atoms.entries[j].bend.is_empty() {
             return Ok(());
         }
@@ -178,7 +167,7 @@ impl Bends<'_> {
 
 impl Form for Bends<'_> {
     fn noise(&self) -> f64 {
-        self.damping
+        self.phi.noise()
     }
 
     fn entries(&mut self, vertex: usize, others: &[usize], out: &mut Vec<f64>) -> Result<()> {

@@ -9,8 +9,8 @@
 //!
 //! This is fully corrective Frank-Wolfe on `phi` (Jaggi, "Revisiting Frank-Wolfe", ICML 2013). docs/theory.md has the rates.
 
-use super::CorrectiveSettings;
 use super::BothBlocks;
+use super::CorrectiveSettings;
 use super::atoms::Atoms;
 use super::phi::{Phi, Response};
 use super::restricted::RestrictedSet;
