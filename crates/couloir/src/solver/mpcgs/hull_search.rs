@@ -18,9 +18,10 @@ const WORTH: f64 = 0.1;
 /// A step pays if it promises this share of that, and less where searches have become rare.
 const STEP_WORTH: f64 = 0.01;
 /// Iterations that a search is put off at the most, and where inner problems are solved over atoms: there a gradient stands for a
-/// problem's whole cost, and a search that comes too rarely more than doubles their number (docs/benchmarks.md).
+/// problem's whole cost. With waits of up to 32 iterations squares over subsets take twice as many (docs/benchmarks.md); with waits of
+/// 1 small matchings do.
 const LONGEST_WAIT: u64 = 32;
-const LONGEST_WAIT_OVER_ATOMS: u64 = 1;
+const LONGEST_WAIT_OVER_ATOMS: u64 = 4;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
 /// Keeps the small quadratic well-posed where the points are nearly dependent.
