@@ -35,6 +35,7 @@ def main():
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="parts to run [default: all]")
     parser.add_argument("--quick", action="store_true", help="one round each: to see that it runs")
     parser.add_argument("--seeds", type=int, help="instances of each kind, for oracles (3) and variety (1)")
+    parser.add_argument("--only", default="", help="for oracles and variety: the instances whose names contain these words")
     options = parser.parse_args()
     if set(options.parts or PARTS) - {"oracles", "variety"}:  # these build what they need
         common.build()
@@ -43,8 +44,10 @@ def main():
         title, part = PARTS[name]
         print(f"\n## {title}\n", flush=True)
         busy = common.Busy()
-        takes_seeds = options.seeds is not None and part in (oracles, oracle_variety)
-        part.run(goals, options.quick, **({"seeds": options.seeds} if takes_seeds else {}))
+        chosen = {}
+        if part in (oracles, oracle_variety):
+            chosen = {"only": options.only} | ({"seeds": options.seeds} if options.seeds is not None else {})
+        part.run(goals, options.quick, **chosen)
         others = busy.others()
         if others is not None:
             loud = "!! NOT QUIET, do not trust these figures: " if others > 0.2 else ""

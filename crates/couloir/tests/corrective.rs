@@ -3,7 +3,7 @@
 use couloir::domain::{Atom, Domain, LoSet, Simplex};
 use couloir::oracles::Counter;
 use couloir::problem::{BlockConstants, ClosureProblem};
-use couloir::run::{Checkpoints, Clock, Status, WallClock};
+use couloir::run::{Algorithm, Checkpoints, Clock, Flow, Status, TracePoint, WallClock};
 use couloir::solver::{AtomBlocks, CorrectiveSettings};
 use couloir::{Error, Method, Solution, Solve};
 use std::sync::Arc;
@@ -261,6 +261,38 @@ fn runs_go_on_with_the_same_bits() {
             assert_eq!(rest.expect("the rest"), whole, "{blocks:?}, from {stop}");
         }
     }
+}
+
+/// Where `phi` is all but piecewise linear, restricted problems on one block are left unsolved, and atoms of y take over.
+#[test]
+fn tiny_penalties_are_solved_with_atoms_of_both_blocks_and_resumed_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run");
+    let y_set = scenarios();
+    let mut changed = 0;
+    for mu in [1e-4, 1e-5, 1e-6, 1e-8] {
+        let problem = robust(mu, None);
+        let set = hull(permutations(), Arc::default());
+        let solve = Solve::new(&problem, &set, &y_set).method(settings()).gap(1e-7);
+        let mut has_changed = false;
+        let mut look = |_: &TracePoint, running: &dyn Algorithm| {
+            has_changed |= running.facts().iter().any(|fact| fact.name == "atoms_y");
+            Flow::Continue
+        };
+        let whole = solve.run_with(&mut look).expect("a run");
+        assert!(whole.outcome.status.is_solved(), "{mu}: {}", whole.outcome.status);
+        changed += u32::from(has_changed);
+        let both = solve.clone().method(settings().blocks(AtomBlocks::Both)).run().expect("a run");
+        let (one, other) = (whole.outcome.certificate, both.outcome.certificate);
+        assert!(one.lower <= other.upper && other.lower <= one.upper, "{mu}");
+        for stop in 1..whole.outcome.iterations {
+            let part = solve.clone().iterations(stop).checkpoints(Checkpoints::to(&file));
+            part.run().expect("a run");
+            let rest = solve.clone().checkpoints(Checkpoints::resume(&file)).run();
+            assert_eq!(rest.expect("the rest"), whole, "{mu}, from {stop}");
+        }
+    }
+    assert!(changed > 0);
 }
 
 #[test]

@@ -19,7 +19,8 @@ const WORTH: f64 = 0.1;
 const STEP_WORTH: f64 = 0.01;
 /// A single step around `z_k` pays if it takes off this share of the gap.
 const SINGLE_WORTH: f64 = 0.01;
-/// Iterations that a search is put off at the most.
+/// Iterations that a search is put off at the most. With waits of up to 32 iterations squares over subsets take twice as many over
+/// atoms (docs/benchmarks.md); with waits of 1 small matchings do.
 const LONGEST_WAIT: u64 = 4;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
