@@ -11,7 +11,7 @@ use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
 use crate::trace_file::write_trace;
-use crate::values::positive;
+use crate::values::{Radius, radius};
 use anyhow::{Context, Result};
 use couloir::io::write_atomically;
 use couloir::model::{FitRecord, Fitted, RobustFit};
@@ -49,9 +49,9 @@ pub struct Options {
     #[arg(short, long, help_heading = "Results")]
     quiet: bool,
 
-    /// Radius of the nuclear-norm ball [default: sqrt(n h) / mean row norm]
-    #[arg(long, value_name = "T", value_parser = positive, allow_hyphen_values = true, help_heading = "Problem")]
-    tau: Option<f64>,
+    /// Radius of the ball: a number, auto, or a multiple of it like 0.5auto [default: auto, which is sqrt(n h) / mean row norm]
+    #[arg(long, value_name = "T", value_parser = radius, allow_hyphen_values = true, help_heading = "Problem")]
+    tau: Option<Radius>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -128,7 +128,13 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     let (n, h, entries) = (data.len(), data.classes.len(), data.nonzeros());
     progress.doing("starting");
     let fit = options.settings.with_rows(fit.clone(), &data)?;
-    let rows = data.take_matrix()?;
+    let mut rows = data.take_matrix()?;
+    let fit = options.settings.with_intercept(fit, &rows);
+    let at = || format!("{}", file.display());
+    let columns = options.settings.scale(&fit, &rows).with_context(at)?;
+    if let Some(columns) = &columns {
+        rows = columns.apply(&rows).with_context(at)?;
+    }
     let labels = std::mem::take(&mut data.labels);
     keep(true); // a signal until here has ended the process: nothing was begun, and nothing written
     let scale = fit.scaling.factor(n);
@@ -145,9 +151,15 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
         warn(&warning);
     }
     if let Some(path) = &options.output {
-        fitted.classifier(names(&data))?.save(path)?;
+        let model = fitted.classifier(names(&data))?;
+        let model = match &columns {
+            Some(columns) => columns.classifier(&model)?,
+            None => model,
+        };
+        model.save(path)?;
     }
     let mut record = fitted.record(&file.display().to_string(), entries);
+    record.scale = columns.as_ref().map(|columns| columns.name().to_owned());
     record.model = options.output.as_ref().map(|path| path.display().to_string());
     if let Some(path) = &options.report {
         let page = page(&record, &fitted, &names(&data))?.html();

@@ -6,18 +6,29 @@ use crate::files::{Limits, Source};
 use crate::model_and_data::some;
 use crate::row_files;
 use crate::values::{
-    ClassWeights, class_weights, count, inner, method, number, positive, threads, uncertainty,
+    ClassWeights, Radius, ball, class_weights, count, inner, loss, method, number, positive,
+    scale_rule, threads, uncertainty,
 };
 use anyhow::Result;
 use clap::ValueEnum;
 use couloir::model::uncertainty::UncertaintyChoice;
-use couloir::model::{ClassWeight, DEFAULT_TOL, RobustFit, Scaling, Start};
+use couloir::linalg::SparseMatrix;
+use couloir::model::loss::LossChoice;
+use couloir::model::{
+    Ball, ClassWeight, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start, is_dense,
+};
 use couloir::{Inner, Method};
 use couloir_data::Dataset;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Settings {
+    /// Norm of the ball that the weights lie in
+    #[arg(long, value_name = "NAME", value_parser = ball(), default_value = Ball::default().name(), help_heading = "Problem")]
+    ball: Ball,
+    /// Loss of a row: logistic (multinomial), or hinge (smoothed; its probabilities are not calibrated)
+    #[arg(long, value_name = "NAME", value_parser = loss(), default_value = LossChoice::default().name(), help_heading = "Problem")]
+    loss: LossChoice,
     /// What the adversary may do with the weights of the rows
     #[arg(long, value_name = "NAME", value_parser = uncertainty(), default_value = UncertaintyChoice::default().name(), help_heading = "Problem")]
     uncertainty: UncertaintyChoice,
@@ -41,9 +52,14 @@ pub struct Settings {
     /// Number of classes, when the file lacks rows of some [default: the labels seen]
     #[arg(long, value_name = "H", help_heading = "Problem")]
     pub classes: Option<usize>,
-    /// Add an intercept: a constant feature, as large as the heaviest feature (by root mean square)
+    /// Add an intercept: a constant feature, as large as the heaviest feature (by root mean square). Centred columns come with one
     #[arg(long, help_heading = "Problem")]
     intercept: bool,
+    /// Scaling of the columns. auto: centre the columns of dense data (at least half of the cells are not zero) and divide them by their
+    /// standard deviation; on: also divide the columns of sparse data by their largest absolute value; off: take the data as they are.
+    /// The model is for data as they come
+    #[arg(long, value_name = "RULE", value_parser = scale_rule(), default_value = "auto", help_heading = "Problem")]
+    scale: ScaleRule,
 
     /// How to solve it
     #[arg(
@@ -128,12 +144,20 @@ impl Settings {
     }
 
     /// The fit that is asked for.
-    pub fn fit(&self, tau: Option<f64>) -> Result<RobustFit> {
+    pub fn fit(&self, tau: Option<Radius>) -> Result<RobustFit> {
+        let (tau, times) = match tau {
+            None => (None, 1.0),
+            Some(Radius::Given(tau)) => (Some(tau), 1.0),
+            Some(Radius::Auto(times)) => (None, times),
+        };
         let fit = RobustFit::default()
             .scaling(self.objective.into())
             .start(self.start.into())
             .method(self.method()?)
+            .ball(self.ball)
             .tau(tau)
+            .tau_times(times)
+            .loss(self.loss)
             .uncertainty(self.uncertainty)
             .level(self.level)
             .intercept(self.intercept)
@@ -183,6 +207,23 @@ impl Settings {
         };
         let groups = groups.map(|(groups, _)| groups);
         Ok(fit.weights(weights).groups(groups).class_weight(class_weight))
+    }
+
+    /// The rule by which columns are scaled.
+    pub fn scale_rule(&self) -> ScaleRule {
+        self.scale
+    }
+
+    /// The fit with an intercept if columns of these rows will be centred.
+    pub fn with_intercept(&self, fit: RobustFit, rows: &SparseMatrix) -> RobustFit {
+        let centred = self.scale != ScaleRule::Off && is_dense(rows);
+        let intercept = fit.intercept || centred;
+        fit.intercept(intercept)
+    }
+
+    /// How the columns of these rows are scaled for this fit.
+    pub fn scale(&self, fit: &RobustFit, rows: &SparseMatrix) -> Result<Option<ColumnScale>> {
+        Ok(ColumnScale::of(rows, fit.weights.as_deref(), self.scale, fit.intercept)?)
     }
 
     /// Reads or makes data to train on, as [`DataSet::load`].

@@ -31,7 +31,7 @@ impl Fold<'_> {
         let columns = Columns { centre: self.centre.as_slice()?, factor: self.factor.as_slice()? };
         let labelled = |x: &Bound<'_, PyAny>, labels: &PyReadonlyArray1<'_, u32>| {
             let rows: SparseMatrix = rows_of(x, &columns)?;
-            PyResult::Ok(Labelled { rows, labels: labels.as_slice()?.to_vec() })
+            PyResult::Ok(Labelled::new(rows, labels.as_slice()?.to_vec()))
         };
         let train = labelled(&self.train, &self.train_labels)?;
         Ok((train, labelled(&self.held_back, &self.held_back_labels)?))

@@ -3,7 +3,7 @@
 use super::RobustMulticlass;
 use crate::domain::Confidence;
 use crate::linalg::{Layout, Rows, dot};
-use crate::model::RobustSettings;
+use crate::model::{Ball, RobustSettings};
 use crate::model::uncertainty::RowWeights;
 use crate::problem::{
     BestResponse, Capabilities, ColumnWise, ExactDifferences, Identity, LinearOperator, Measured,
@@ -266,9 +266,10 @@ impl ExactDifferences for RobustMulticlass {
 
 impl Identity for RobustMulticlass {
     fn fingerprint(&self, print: &mut Fingerprint) {
-        let RobustSettings { scaling, tau, intercept, layout, .. } = self.settings;
+        let RobustSettings { scaling, ball, tau, intercept, layout, .. } = self.settings;
         let rows = self.operator.matrix();
         print.note("tau", tau);
+        print.note_maybe("ball", (ball != Ball::Nuclear).then_some(ball));
         print.note("loss", format!("{:?}", self.loss));
         print.note("uncertainty", self.uncertainty.name());
         self.uncertainty.fingerprint(print);
