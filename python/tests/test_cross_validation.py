@@ -32,10 +32,10 @@ def test_accuracies_are_those_of_single_fits_on_the_folds(iris):
     assert np.array_equal(again.coef_, model.coef_)
 
 
-@pytest.mark.parametrize(("criterion", "sign"), [("cvar", -1), ("loss", -1), ("worst-recall", 1)])
-def test_the_choice_goes_by_the_criterion(iris, criterion, sign):
-    model = RobustClassifierCV(criterion=criterion, levels=[0.3, 3.0], cv=3).fit(*iris)
-    means = sign * model.cv_measures_[criterion].mean(axis=1)
+@pytest.mark.parametrize(("scoring", "sign"), [("cvar", -1), ("loss", -1), ("worst-recall", 1)])
+def test_the_choice_goes_by_the_scoring(iris, scoring, sign):
+    model = RobustClassifierCV(scoring=scoring, levels=[0.3, 3.0], cv=3).fit(*iris)
+    means = sign * model.cv_measures_[scoring].mean(axis=1)
     assert means.shape == (2, 5)
     chosen = means[[0.3, 3.0].index(model.level_), list(model.taus_).index(model.tau_)]
     assert chosen == means.max()
@@ -78,7 +78,7 @@ def test_ctrl_c_ends_the_folds_within_a_second():
         ({"taus": [-1.0, 1.0]}, ValueError),
         ({"levels": []}, ValueError),
         ({"levels": [0.0]}, ValueError),
-        ({"criterion": "f1"}, ValueError),
+        ({"scoring": "f7"}, ValueError),
     ],
 )
 def test_a_wrong_setting_is_named(iris, setting, error):

@@ -141,7 +141,7 @@ def test_cross_validation_takes_weights_groups_and_levels(rare):
     X, y = rare
     weights = np.where(y == 1, 9.0, 1.0)
     model = RobustClassifierCV(
-        taus=3, levels=[0.1, 1.0], cv=3, uncertainty="group", criterion="worst-recall"
+        taus=3, levels=[0.1, 1.0], cv=3, uncertainty="group", scoring="worst-recall"
     )
     model.fit(X, y, sample_weight=weights, groups=groups_of(X))
     assert model.level_ in (0.1, 1.0)

@@ -5,6 +5,7 @@ use crate::failure::bad;
 use crate::files::{Limits, Source};
 use crate::model_and_data::some;
 use crate::row_files;
+use crate::tested::Tested;
 use crate::values::{
     ClassWeights, Radius, ball, class_weights, count, inner, loss, method, number, positive,
     scale_rule, threads, uncertainty,
@@ -15,7 +16,7 @@ use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::linalg::SparseMatrix;
 use couloir::model::loss::LossChoice;
 use couloir::model::{
-    Ball, ClassWeight, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start, is_dense,
+    Ball, ClassWeight, Classifier, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start, is_dense,
 };
 use couloir::{Inner, Method};
 use couloir_data::Dataset;
@@ -207,6 +208,22 @@ impl Settings {
         };
         let groups = groups.map(|(groups, _)| groups);
         Ok(fit.weights(weights).groups(groups).class_weight(class_weight))
+    }
+
+    /// The names of the groups of so many rows, by their numbers; none where no groups are given.
+    pub fn group_names(&self, rows: usize) -> Result<Vec<String>> {
+        let groups = self.groups.as_deref().map(|file| row_files::groups(file, rows)).transpose()?;
+        Ok(groups.map(|(_, names)| names).unwrap_or_default())
+    }
+
+    /// Rows to test a model on, with their groups.
+    pub fn test_rows(
+        &self,
+        source: &Source,
+        model: &Classifier,
+        groups: Option<&Path>,
+    ) -> Result<Tested> {
+        Tested::new(source, model, groups, &self.limits)
     }
 
     /// The rule by which columns are scaled.

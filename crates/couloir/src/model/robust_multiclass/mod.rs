@@ -13,7 +13,7 @@ use super::uncertainty::{ChiSquare, RowWeights, Uncertainty};
 use crate::domain::{Domain, GroupL1Ball, L1Ball, L2Ball, NuclearBall};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::scratch::Pool;
-use crate::linalg::{Layout, ScoreOperator, SparseMatrix};
+use crate::linalg::{Layout, ScoreOperator, SparseMatrix, norm};
 use constants::Lengths;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -246,6 +246,28 @@ impl RobustMulticlass {
             Layout::ClassMajor => NuclearBall::new(h, d, self.settings.tau),
             Layout::FeatureMajor => NuclearBall::new(d, h, self.settings.tau),
         }
+    }
+
+    /// The norm of a point: the radius of the smallest ball of the model's kind that it lies in.
+    ///
+    /// # Errors
+    /// A point of another length, or numbers that are not finite.
+    pub fn norm(&self, x: &[f64]) -> Result<f64> {
+        check_len("x", self.classes() * self.features(), x.len())?;
+        Ok(match self.settings.ball {
+            Ball::Nuclear => self.singular_values(x)?.iter().sum(),
+            Ball::L2 => norm(x),
+            Ball::L1 => x.iter().map(|v| v.abs()).sum(),
+            Ball::GroupL1 => {
+                let (h, d) = (self.classes(), self.features());
+                let mut squares = vec![0.0f64; d];
+                for (i, v) in x.iter().enumerate() {
+                    let feature = if self.order.is_empty() { i % d } else { i / h };
+                    squares[feature] += v * v;
+                }
+                squares.into_iter().map(f64::sqrt).sum()
+            }
+        })
     }
 
     /// The singular values of the matrix of a point, in falling order.
