@@ -13,6 +13,7 @@ import oracle_variety
 import oracles
 import python
 import reading
+import robust
 
 PARTS = {
     "iteration": ("Time per certified iteration", iteration),
@@ -24,6 +25,7 @@ PARTS = {
     "checkpoint": ("Checkpoints", checkpoint),
     "games": ("Matrix games", games),
     "oracles": ("Sets known only by their oracles", oracles),
+    "robust": ("Robust models", robust),
     "variety": ("Sets known only by their oracles: other instances", oracle_variety),
 }
 
@@ -32,7 +34,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="parts to run [default: all]")
     parser.add_argument("--quick", action="store_true", help="one round each: to see that it runs")
-    parser.add_argument("--seeds", type=int, help="instances of each kind, for oracles (3) and variety (1)")
+    parser.add_argument("--seeds", type=int, help="instances of each kind, for oracles (3) and variety (1); splits of the data for robust (5)")
     options = parser.parse_args()
     if set(options.parts or PARTS) - {"oracles", "variety"}:  # these build what they need
         common.build()
@@ -41,7 +43,7 @@ def main():
         title, part = PARTS[name]
         print(f"\n## {title}\n", flush=True)
         busy = common.Busy()
-        takes_seeds = options.seeds is not None and part in (oracles, oracle_variety)
+        takes_seeds = options.seeds is not None and part in (oracles, oracle_variety, robust)
         part.run(goals, options.quick, **({"seeds": options.seeds} if takes_seeds else {}))
         others = busy.others()
         if others is not None:
