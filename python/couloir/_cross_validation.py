@@ -80,7 +80,7 @@ class RobustClassifierCV(RobustClassifier):
         class_weight: Any = None,
         objective: str = "dro",
         method: str = "certified",
-        tol: float = 0.1,
+        tol: float | None = None,
         max_time: float | None = None,
         max_iter: int | None = 10_000,
         fit_intercept: bool = True,
@@ -132,6 +132,7 @@ class RobustClassifierCV(RobustClassifier):
         classes, labels = _classes_and_labels(y)
         weights, numbers = weights_of(sample_weight, checked), group_numbers(groups, checked)
         settings["class_weight"] = _class_factors(self.class_weight, classes)
+        settings["tol"] = self._tolerance(checked)
         self.taus_ = self._grid(checked, len(classes), weights)
         splits = list(check_cv(self.cv, labels, classifier=True).split(checked, labels, groups))
         if isinstance(self.scoring, str) and self.scoring in _MEASURES:

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 # columns that are looked at together when a dense array is scaled
 _BLOCK = 64
+# the tolerance where none is set
+_DENSE_TOL, _SPARSE_TOL = 0.01, 0.1
 _RADIUS = "a positive number, 'auto' or a multiple of it like '0.5auto'"
 
 
@@ -31,7 +33,8 @@ class RobustLinear(BaseEstimator):  # type: ignore[misc]
         given, times = radius(tau)
         if level is not None:
             check_level("level", level)
-        check_number("tol", self.tol)
+        if self.tol is not None:
+            check_number("tol", self.tol, "a positive number or None")
         if self.max_time is not None:
             check_number("max_time", self.max_time, "a positive number or None")
         if self.max_iter is not None:
@@ -49,13 +52,19 @@ class RobustLinear(BaseEstimator):  # type: ignore[misc]
             "class_weight": None,
             "objective": getattr(self, "objective", "dro"),
             "method": self.method,
-            "tol": float(self.tol),
+            # set when the rows are known
+            "tol": float(self.tol or _DENSE_TOL),
             "max_time": self.max_time,
             "max_iter": self.max_iter,
             "fit_intercept": bool(self.fit_intercept),
             "seed": self._seed(),
             "threads": self._threads(),
         }
+
+    def _tolerance(self, X: Any) -> float:
+        if self.tol is not None:
+            return float(self.tol)
+        return _SPARSE_TOL if sp.issparse(X) else _DENSE_TOL
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -129,7 +138,7 @@ class RobustLinear(BaseEstimator):  # type: ignore[misc]
         c = self.certificate_
         message = (
             f"the fit ended with status '{c['status']}' after {self.n_iter_} iterations at a certified gap of "
-            f"{c['gap']:.3g} (x: {c['gap_x']:.3g}, y: {c['gap_y']:.3g}); tol is {self.tol:.3g}"
+            f"{c['gap']:.3g} (x: {c['gap_x']:.3g}, y: {c['gap_y']:.3g}); tol is {self._record['tol']:.3g}"
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 

@@ -132,6 +132,7 @@ class RobustRegressor(RegressorMixin, RobustLinear):  # type: ignore[misc]
             accept_sparse="csr",
             dtype=np.float64,
             accept_large_sparse=True,
+            ensure_min_samples=2,
             multi_output=True,
             y_numeric=True,
         )

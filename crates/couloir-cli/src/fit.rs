@@ -139,7 +139,7 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     progress.doing("starting");
     let fit = options.settings.with_rows(fit.clone(), &data)?;
     let mut rows = data.take_matrix()?;
-    let fit = options.settings.with_intercept(fit, &rows);
+    let fit = options.settings.for_rows(fit, &rows);
     let at = || format!("{}", file.display());
     let columns = options.settings.scale(&fit, &rows).with_context(at)?;
     if let Some(columns) = &columns {

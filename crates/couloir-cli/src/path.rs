@@ -210,7 +210,7 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
     let numbers = std::mem::take(&mut data.labels);
     let mut all = Labelled::new(data.take_matrix()?, numbers);
     all.groups = fit.groups.clone();
-    let fit = options.settings.with_intercept(fit, &all.rows);
+    let fit = options.settings.for_rows(fit, &all.rows);
     let columns = options.settings.scale(&fit, &all.rows).with_context(at)?;
     let scaled = match &columns {
         Some(columns) => columns.apply(&all.rows).with_context(at)?,
