@@ -149,7 +149,8 @@ def peers():
                 return self
 
             def decision_function(self, X):
-                return self.model.decision_function(X)
+                odds = np.clip(self.model.predict_proba(X)[:, 1], 1e-12, 1 - 1e-12)
+                return np.log(odds / (1 - odds))
 
         found["skwdro"] = one_against_rest(Skwdro)
     except Exception as error:
@@ -191,7 +192,7 @@ def main():
         if options.models:
             wanted = [BASE, *options.models.split(",")]
             models = {model: fit for model, fit in models.items() if model in wanted}
-        rows = {model: [] for model in models}
+        rows, broken = {model: [] for model in models}, set()
         for seed in range(options.seeds):
             if name in SMALL:
                 data = small(name, seed)
@@ -200,10 +201,13 @@ def main():
             else:
                 data = minority(seed, options.command)
             for model, fit in models.items():
+                if model in broken:
+                    continue
                 try:
                     rows[model].append(measure(fit, *data))
                 except Exception as error:
                     print(f"{name}, {model}: {type(error).__name__}: {error}", file=sys.stderr)
+                    broken.add(model)
         tables[name] = {model: np.array(values).tolist() for model, values in rows.items()}
         report(name, rows)
     if options.json:
