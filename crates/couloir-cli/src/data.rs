@@ -242,8 +242,10 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
         let (data, groups) = text.generate_with_groups()?;
         if let Some(path) = &options.groups {
             let name = |group: &u32| if *group == 0 { "majority" } else { "minority" };
-            write_atomically(path, |out| groups.iter().try_for_each(|g| writeln!(out, "{}", name(g))))
-                .with_context(|| format!("{}", path.display()))?;
+            write_atomically(path, |out| {
+                groups.iter().try_for_each(|g| writeln!(out, "{}", name(g)))
+            })
+            .with_context(|| format!("{}", path.display()))?;
         }
         let Some(path) = &options.output else {
             return Ok(libsvm::write_to(out, &data)?);

@@ -116,8 +116,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
         let by = MeasureBy::default()
             .tail(options.cvar)
             .groups(groups.as_ref().map(|(numbers, _)| numbers.as_slice()));
-        let measures =
-            model.measures_by(&rows, &labels, by).with_context(|| format!("{file}"))?;
+        let measures = model.measures_by(&rows, &labels, by).with_context(|| format!("{file}"))?;
         let names = groups.map(|(_, names)| names).unwrap_or_default();
         let report = Report {
             model: inputs.model.display().to_string(),
@@ -175,7 +174,11 @@ fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> 
         "worst recall  {}, of class {worst} with {worst_rows} rows",
         show(scores.worst_recall)
     )?;
-    writeln!(out, "balanced      {}, the mean recall of the classes", show(scores.balanced_accuracy))?;
+    writeln!(
+        out,
+        "balanced      {}, the mean recall of the classes",
+        show(scores.balanced_accuracy)
+    )?;
     writeln!(out, "macro F1      {}", show(scores.macro_f1))?;
     writeln!(out, "mean loss     {}", show(scores.mean_loss))?;
     writeln!(

@@ -172,7 +172,9 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     record.scale = columns.as_ref().map(|columns| columns.name().to_owned());
     record.model = options.output.as_ref().map(|path| path.display().to_string());
     if let Some(path) = &options.report {
-        let test = test.map(|source| options.settings.test_rows(&source, &model, options.test_groups.as_deref()));
+        let test = test.map(|source| {
+            options.settings.test_rows(&source, &model, options.test_groups.as_deref())
+        });
         let test = test.transpose()?;
         let groups = options.settings.group_names(n)?;
         let page = page(&record, &fitted, &names(&data), &groups, test.as_ref())?.html();

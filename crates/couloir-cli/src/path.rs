@@ -239,8 +239,7 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
     if !options.levels.is_empty() {
         search = search.levels(options.levels.clone());
     }
-    let found =
-        search.run(&all, classes, &WallClock::start(), &mut watch).with_context(at)?;
+    let found = search.run(&all, classes, &WallClock::start(), &mut watch).with_context(at)?;
     let cancelled = || match fit.cancel.as_ref().is_some_and(Cancel::is_raised) {
         true => Err(Interrupted::now("no radius was chosen, and nothing written")),
         false => Ok(()),

@@ -12,11 +12,12 @@ use crate::values::{
 };
 use anyhow::Result;
 use clap::ValueEnum;
-use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::linalg::SparseMatrix;
 use couloir::model::loss::LossChoice;
+use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::model::{
-    Ball, ClassWeight, Classifier, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start, is_dense,
+    Ball, ClassWeight, Classifier, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start,
+    is_dense,
 };
 use couloir::{Inner, Method};
 use couloir_data::Dataset;
@@ -217,7 +218,8 @@ impl Settings {
 
     /// The names of the groups of so many rows, by their numbers; none where no groups are given.
     pub fn group_names(&self, rows: usize) -> Result<Vec<String>> {
-        let groups = self.groups.as_deref().map(|file| row_files::groups(file, rows)).transpose()?;
+        let groups =
+            self.groups.as_deref().map(|file| row_files::groups(file, rows)).transpose()?;
         Ok(groups.map(|(_, names)| names).unwrap_or_default())
     }
 

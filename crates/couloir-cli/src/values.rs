@@ -66,7 +66,9 @@ pub enum Radius {
 pub fn radius(text: &str) -> Result<Radius, String> {
     match text.strip_suffix("auto") {
         None if text.parse::<f64>().is_ok() => positive(text).map(Radius::Given),
-        None => Err("it must be a number above zero, auto, or a multiple of it like 0.5auto".to_owned()),
+        None => {
+            Err("it must be a number above zero, auto, or a multiple of it like 0.5auto".to_owned())
+        }
         Some("") => Ok(Radius::Auto(1.0)),
         Some(factor) => positive(factor).map(Radius::Auto),
     }

@@ -126,10 +126,7 @@ fn a_path_shows_every_radius_chooses_the_best_and_trains_what_fit_would() {
     let told = json(folder, &[&path[..], &["--json", "-o", "model"]].concat());
     let steps = told["steps"].as_array().expect("steps");
     let number = |v: &Value| v.as_f64().expect("a number");
-    assert_eq!(
-        (steps.len(), &told["folds"], &told["level"]),
-        (4, &5.into(), &1.0.into())
-    );
+    assert_eq!((steps.len(), &told["folds"], &told["level"]), (4, &5.into(), &1.0.into()));
     for pair in steps.windows(2) {
         assert!((number(&pair[1]["tau"]) / number(&pair[0]["tau"]) - 3.0).abs() < 1e-12);
     }

@@ -140,11 +140,8 @@ impl TextLike {
         if !(1.0..=most).contains(&self.density) {
             return fail("density", format!("{} is not in 1..={most}", self.density));
         }
-        let shares = [
-            ("topic", self.topic),
-            ("label_noise", self.label_noise),
-            ("minority", self.minority),
-        ];
+        let shares =
+            [("topic", self.topic), ("label_noise", self.label_noise), ("minority", self.minority)];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return fail(name, format!("{share} is not in 0..=1"));

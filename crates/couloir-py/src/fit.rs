@@ -2,8 +2,8 @@
 
 use couloir::Method;
 use couloir::linalg::SparseMatrix;
-use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::model::loss::{LossChoice, ResidualLoss, ResidualLossChoice};
+use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::model::{Ball, ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
 use couloir::run::{Checkpoints, Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};

@@ -1,9 +1,7 @@
 //! Cross-validation along paths of radii.
 
 use couloir::linalg::SparseMatrix;
-use couloir::model::{
-    Ball, Labelled, Measures, RobustFit, RobustPath, auto_tau as core_auto_tau,
-};
+use couloir::model::{Ball, Labelled, Measures, RobustFit, RobustPath, auto_tau as core_auto_tau};
 use couloir::run::WallClock;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;

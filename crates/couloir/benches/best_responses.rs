@@ -40,9 +40,8 @@ fn gradient(rows: usize) -> couloir::Result<f64> {
     let mut draw = Streams::new(1).stream("rows");
     let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for _ in 0..n {
-        let mut row: Vec<u32> = (0..ENTRIES)
-            .map(|_| (unit(&mut draw).powi(4) * FEATURES as f64) as u32)
-            .collect();
+        let mut row: Vec<u32> =
+            (0..ENTRIES).map(|_| (unit(&mut draw).powi(4) * FEATURES as f64) as u32).collect();
         row.sort_unstable();
         row.dedup();
         values.extend(row.iter().map(|_| 0.1));

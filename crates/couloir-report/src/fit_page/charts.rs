@@ -106,7 +106,8 @@ pub fn recall(classes: &[Class], of: &str) -> Bars {
     known.truncate(CLASSES);
     Bars {
         title: format!("Recall by class on {of}"),
-        about: "The share of the rows of each class that are predicted as such, worst first.".to_owned(),
+        about: "The share of the rows of each class that are predicted as such, worst first."
+            .to_owned(),
         labels_name: "class".to_owned(),
         values_name: "recall".to_owned(),
         bars: known,
@@ -123,7 +124,8 @@ pub fn group_accuracy(groups: &[Group], of: &str) -> Bars {
     known.truncate(CLASSES);
     Bars {
         title: format!("Accuracy by group on {of}"),
-        about: "The share of the rows of each group that are predicted right, worst first.".to_owned(),
+        about: "The share of the rows of each group that are predicted right, worst first."
+            .to_owned(),
         labels_name: "group".to_owned(),
         values_name: "accuracy".to_owned(),
         bars: known,
@@ -139,7 +141,9 @@ pub fn group_table(groups: &[Group], of: &str) -> Table {
     });
     Table {
         caption: format!("Every group on {of}"),
-        header: ["group", "rows", "accuracy", "mean recall", "mean loss"].map(str::to_owned).to_vec(),
+        header: ["group", "rows", "accuracy", "mean recall", "mean loss"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: rows.collect(),
     }
 }
@@ -161,7 +165,9 @@ pub fn hardest(rows: &[Row], row_weights: &[f64], places: Option<&[u64]>) -> Tab
     });
     Table {
         caption: "The hardest rows: those with the largest weights".to_owned(),
-        header: ["row (from 0)", "weight", "loss", "label", "predicted"].map(str::to_owned).to_vec(),
+        header: ["row (from 0)", "weight", "loss", "label", "predicted"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: shown.collect(),
     }
 }

@@ -61,7 +61,8 @@ pub struct ColumnScale {
 }
 
 impl ColumnScale {
-    /// The scale of these rows, which may have weights, one for each; none if the rule is to leave them as they are.
+    /// The scale of these rows, which may have weights, one for each; none if the rule is to leave them as they are, or if no column
+    /// would be left when all are centred.
     /// Columns are `centred` only where a model has an intercept.
     ///
     /// # Errors
@@ -79,7 +80,7 @@ impl ColumnScale {
         match rule {
             ScaleRule::Off => Ok(None),
             ScaleRule::Auto if !dense => Ok(None),
-            _ if dense => Ok(Some(dense_scale(rows, weights, centred))),
+            _ if dense => Ok(dense_scale(rows, weights, centred)),
             _ => Ok(Some(sparse_scale(rows, weights))),
         }
     }
@@ -186,7 +187,7 @@ fn sparse_scale(rows: &SparseMatrix, weights: Option<&[f64]>) -> ColumnScale {
 }
 
 /// In units of the largest entry of each column, so that squares neither overflow nor vanish.
-fn dense_scale(rows: &SparseMatrix, weights: Option<&[f64]>, centred: bool) -> ColumnScale {
+fn dense_scale(rows: &SparseMatrix, weights: Option<&[f64]>, centred: bool) -> Option<ColumnScale> {
     let d = rows.columns();
     let mut units = largest(rows, weights);
     units.iter_mut().filter(|unit| **unit == 0.0).for_each(|unit| *unit = 1.0);
@@ -214,14 +215,18 @@ fn dense_scale(rows: &SparseMatrix, weights: Option<&[f64]>, centred: bool) -> C
             seen[j] += share(i);
         }
     }
-    let sizes = (0..d).map(|j| {
+    let spread = |j: usize| {
         let unseen = (total - seen[j]).max(0.0) * middle[j] * middle[j];
-        let spread = ((squares[j] + unseen) / total).sqrt();
-        if spread > CONSTANT { spread * units[j] } else { units[j] }
-    });
-    let factor = inverses(sizes.collect());
+        ((squares[j] + unseen) / total).sqrt()
+    };
+    let varies = |j: usize| spread(j) > CONSTANT;
+    if !(0..d).any(varies) {
+        return None;
+    }
+    let size = |j: usize| if varies(j) { spread(j) * units[j] } else { units[j] };
+    let factor = inverses((0..d).map(size).collect());
     let centre = centred.then(|| middle.iter().zip(&units).map(|(m, u)| m * u).collect());
-    ColumnScale { centre, factor }
+    Some(ColumnScale { centre, factor })
 }
 
 /// Reads the name of a rule.
@@ -263,7 +268,8 @@ mod tests {
 
     #[test]
     fn dense_columns_get_mean_zero_and_deviation_one_by_the_weights_of_the_rows() {
-        let data = rows(3, &[&[1.0, 1e300, 5.0], &[2.0, 0.0, 5.0], &[6.0, 2e300, 5.0], &[9.0, 1.0, 5.0]]);
+        let data =
+            rows(3, &[&[1.0, 1e300, 5.0], &[2.0, 0.0, 5.0], &[6.0, 2e300, 5.0], &[9.0, 1.0, 5.0]]);
         let weights = [1.0, 2.0, 0.5, 0.0];
         for weights in [None, Some(&weights[..])] {
             let scale = ColumnScale::of(&data, weights, ScaleRule::Auto, true);
@@ -288,8 +294,13 @@ mod tests {
         let of = |rule| ColumnScale::of(&data, None, rule, true).expect("no weights");
         assert_eq!((of(ScaleRule::Auto), of(ScaleRule::Off)), (None, None));
         let scaled = of(ScaleRule::On).expect("a scale").apply(&data).expect("rows");
-        assert_eq!([full(&scaled, 0), full(&scaled, 2)], [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]);
+        assert_eq!(
+            [full(&scaled, 0), full(&scaled, 2)],
+            [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+        );
         assert!(ColumnScale::of(&data, Some(&[1.0]), ScaleRule::On, true).is_err());
+        let constant = rows(1, &[&[1.0], &[1.0]]);
+        assert_eq!(ColumnScale::of(&constant, None, ScaleRule::Auto, true), Ok(None));
     }
 
     #[test]
@@ -301,7 +312,8 @@ mod tests {
             let scale = ColumnScale::of(&data, None, ScaleRule::On, centred).expect("no weights");
             let scale = scale.expect("a scale");
             let info = BTreeMap::new();
-            let fitted = Classifier::new(labels.clone(), 2, weights.clone(), bias, info).expect("a classifier");
+            let fitted = Classifier::new(labels.clone(), 2, weights.clone(), bias, info)
+                .expect("a classifier");
             let (mut of_scaled, mut as_they_came) = (vec![0.0; 9], vec![0.0; 9]);
             fitted.scores(&scale.apply(&data).expect("rows"), &mut of_scaled).expect("scores");
             let model = scale.classifier(&fitted).expect("a classifier");

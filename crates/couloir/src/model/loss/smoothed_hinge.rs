@@ -146,9 +146,8 @@ fn bend_of_row(scores: [&[f64]; 2], slopes: [&[f64]; 2], b: usize) -> (f64, f64)
     let largest = |scores: &[f64]| scores.iter().fold(0.0f64, |most, s| most.max(s.abs()));
     let size = 1.0 + largest(scores[0]) + largest(scores[1]);
     let error = OF_A_WEIGHT * f64::EPSILON * size / SMOOTHING;
-    let heaviest = (0..h).fold(b, |best, j| {
-        if weight(slopes[1], j) > weight(slopes[1], best) { j } else { best }
-    });
+    let heaviest = (0..h)
+        .fold(b, |best, j| if weight(slopes[1], j) > weight(slopes[1], best) { j } else { best });
     let multiplier = pull(scores[1], b, heaviest) - weight(slopes[1], heaviest);
     let (mut squares, mut edge, mut moved) = (0.0, 0.0, 0.0);
     for j in 0..h {
@@ -188,7 +187,10 @@ mod tests {
             let (loss, slopes) = at(&[m + 0.3, 0.3], 0);
             assert!((loss - expected).abs() < 1e-14, "{m}: {loss} {expected}");
             let slope = if m >= 1.0 { 0.0 } else { (1.0 - m).min(1.0) };
-            assert!((slopes[1] - slope).abs() < 1e-14 && slopes[0] == -slopes[1], "{m}: {slopes:?}");
+            assert!(
+                (slopes[1] - slope).abs() < 1e-14 && slopes[0] == -slopes[1],
+                "{m}: {slopes:?}"
+            );
         }
     }
 
@@ -203,7 +205,8 @@ mod tests {
                 let b = h / 3;
                 let (loss, slopes) = at(&scores, b);
                 let value = |p: &[f64]| -> f64 {
-                    let linear = (0..h).filter(|&j| j != b).map(|j| p[j] * (scores[j] - scores[b] + 1.0));
+                    let linear =
+                        (0..h).filter(|&j| j != b).map(|j| p[j] * (scores[j] - scores[b] + 1.0));
                     let away = |j: usize| p[j] - if j == b { 1.0 } else { 0.0 };
                     linear.sum::<f64>() - 0.25 * (0..h).map(|j| away(j) * away(j)).sum::<f64>()
                 };

@@ -212,7 +212,9 @@ impl RobustMulticlass {
         match self.settings.ball {
             Ball::Nuclear => self.nuclear_ball(),
             other => {
-                let why = format!("the weights lie in the {other} ball; take `x_domain` in place of `x_set`");
+                let why = format!(
+                    "the weights lie in the {other} ball; take `x_domain` in place of `x_set`"
+                );
                 Err(Error::Setting { name: "ball", why })
             }
         }

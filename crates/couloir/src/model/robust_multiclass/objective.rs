@@ -3,8 +3,8 @@
 use super::RobustMulticlass;
 use crate::domain::Confidence;
 use crate::linalg::{Layout, Rows, dot};
-use crate::model::{Ball, RobustSettings};
 use crate::model::uncertainty::RowWeights;
+use crate::model::{Ball, RobustSettings};
 use crate::problem::{
     BestResponse, Capabilities, ColumnWise, ExactDifferences, Identity, LinearOperator, Measured,
     Preparation, PreparedImage, SaddleProblem,
