@@ -3,8 +3,8 @@
 use super::RobustMulticlass;
 use crate::domain::Confidence;
 use crate::linalg::{Layout, Rows, dot};
-use crate::model::RobustSettings;
 use crate::model::uncertainty::RowWeights;
+use crate::model::{Ball, RobustSettings};
 use crate::problem::{
     BestResponse, Capabilities, ColumnWise, ExactDifferences, Identity, LinearOperator, Measured,
     Preparation, PreparedImage, SaddleProblem,
@@ -271,9 +271,10 @@ impl ExactDifferences for RobustMulticlass {
 
 impl Identity for RobustMulticlass {
     fn fingerprint(&self, print: &mut Fingerprint) {
-        let RobustSettings { scaling, tau, intercept, layout, .. } = self.settings;
+        let RobustSettings { scaling, ball, tau, intercept, layout, .. } = self.settings;
         let rows = self.operator.matrix();
         print.note("tau", tau);
+        print.note_maybe("ball", (ball != Ball::Nuclear).then_some(ball));
         print.note("loss", format!("{:?}", self.loss));
         print.note("uncertainty", self.uncertainty.name());
         self.uncertainty.fingerprint(print);
