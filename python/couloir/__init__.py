@@ -1,5 +1,6 @@
 """Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
 
+from . import games
 from ._check_set import SetCheck, check_set
 from ._classifier import RobustClassifier
 from ._completion import MatrixCompletion
@@ -82,6 +83,7 @@ __all__ = [
     "__version__",
     "check_gradient",
     "check_set",
+    "games",
     "plot",
     "report",
     "solve",
