@@ -114,6 +114,8 @@ class RobustClassifierCV(RobustClassifier):
             raise ValueError(f"criterion must be one of {list(_MEASURES)}, got {self.criterion!r}")
         levels: list[float | None] = [None]
         if self.levels is not None:
+            if np.ndim(self.levels) != 1:
+                raise TypeError(f"levels must be a list of levels to choose from, such as [0.1, 1.0], or None; got {self.levels!r}")
             for level in self.levels:
                 _check_level("levels", level)
             levels = [float(level) for level in self.levels]
@@ -157,6 +159,8 @@ class RobustClassifierCV(RobustClassifier):
             centre = _couloir.auto_tau(_core_rows(X), *columns, classes, weights)
             powers = np.arange(self.taus) - 0.5 * (self.taus - 1)
             return np.asarray(centre * _RATIO**powers, dtype=np.float64)
+        if np.ndim(self.taus) != 1:
+            raise TypeError(f"taus must be a positive integer or a list of increasing positive numbers; got {self.taus!r}")
         for tau in self.taus:
             _check_number("taus", tau, "a positive integer or increasing positive numbers")
         taus = np.array(self.taus, dtype=np.float64)
