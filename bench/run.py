@@ -11,6 +11,7 @@ import iteration
 import kernels
 import oracle_variety
 import oracles
+import poker
 import python
 import reading
 
@@ -23,6 +24,7 @@ PARTS = {
     "python": ("The Python package", python),
     "checkpoint": ("Checkpoints", checkpoint),
     "games": ("Matrix games", games),
+    "poker": ("Leduc poker", poker),
     "oracles": ("Sets known only by their oracles", oracles),
     "variety": ("Sets known only by their oracles: other instances", oracle_variety),
 }
