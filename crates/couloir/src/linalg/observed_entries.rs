@@ -320,7 +320,9 @@ fn sampled_any<const FUSED: bool>(
 ) {
     for (e, out) in out.iter_mut().enumerate() {
         if let Some(&next) = column.get(e + AHEAD) {
-            prefetch(right, next as usize * k, (next as usize + 1) * k);
+            for line in (0..k).step_by(8) {
+                prefetch::<1>(right, next as usize * k + line);
+            }
         }
         let (i, j) = (row[e] as usize * k, column[e] as usize * k);
         let (a, b) = (&left[i..i + k], &right[j..j + k]);

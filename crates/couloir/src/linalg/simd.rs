@@ -73,21 +73,20 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Asks for the cache lines of `data[from..to]` ahead of time; does nothing where there is no such
-/// instruction. Measured on the scores of news20 and
-/// rcv1: 1.2 times faster.
+/// Asks for the cache lines of `VECTORS` vectors of four numbers from `data[from]` on ahead of time; does nothing where there is
+/// no such instruction. Measured on the scores of news20 and rcv1: 1.2 times faster. The number of vectors is constant, so that
+/// this is a handful of instructions without a loop; as a loop over the lines it took a fifth of all instructions of a fit.
 #[inline(always)]
-pub(crate) fn prefetch(data: &[f64], from: usize, to: usize) {
+pub(crate) fn prefetch<const VECTORS: usize>(data: &[f64], from: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        const LINE: usize = 8;
         let first = data.as_ptr().wrapping_add(from);
-        for offset in (0..to - from).step_by(LINE) {
+        for line in 0..VECTORS.div_ceil(2) {
             // SAFETY: a prefetch reads nothing and cannot fault, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(offset).cast()) };
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(8 * line).cast()) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (data, from, to);
+    let _ = (data, from);
 }

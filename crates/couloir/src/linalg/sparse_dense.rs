@@ -362,7 +362,11 @@ fn combine_block<const FULL: usize, const TAIL: bool, const FUSED: bool>(
             let start = j as usize * h;
             let line = &dense[start + from..start + to];
             if let Some(&j) = ahead.get(p) {
-                prefetch(dense, j as usize * h + from, j as usize * h + to);
+                let start = j as usize * h + from;
+                prefetch::<FULL>(dense, start);
+                if TAIL {
+                    prefetch::<1>(dense, start + LANES * FULL);
+                }
             }
             let (Some(full), Some(last)) =
                 (line.as_chunks::<LANES>().0.first_chunk::<FULL>(), line.last_chunk::<LANES>())
