@@ -88,7 +88,7 @@ fn cases() -> Vec<(LinearPolytope, Vec<Vec<f64>>)> {
     let permutations =
         orders.map(|o| (0..9).map(|at| f64::from(u8::from(o[at / 3] == at % 3))).collect());
     // whole numbers in a knapsack, and one that need not be whole
-    let weights = vec![vec![3.0, 5.0, 4.0, 2.0]];
+    let weights = [vec![3.0, 5.0, 4.0, 2.0]];
     let knapsack = LinearConstraints::within(vec![0.0; 4], vec![2.0, 1.0, 1.0, 1.0])
         .at_most(&matrix(&weights), &[7.0])
         .integer(vec![true, true, true, false]);
@@ -186,7 +186,6 @@ fn a_robust_program_takes_few_linear_programs() {
         let outcome = solution.expect("a solution").outcome;
         assert!(outcome.status.is_solved(), "{}", outcome.status);
         let calls = outcome.ledger.method.lo_x + outcome.ledger.certificate.lo_x;
-        println!("gap {gap}: {calls} linear programs, value {}", outcome.certificate.upper);
         assert!(calls <= most, "{calls} linear programs to {gap}");
     }
 }
