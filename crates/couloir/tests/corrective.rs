@@ -381,8 +381,13 @@ fn limits_hold_within_an_iteration_whose_responses_are_slides() {
         },
     )
     .expect("a problem");
-    let constants =
-        BlockConstants { lxx: Some(2.6), lxy: Some(3.5), lyy: Some(3.2), mu: Some(3.2), mu_x: None };
+    let constants = BlockConstants {
+        lxx: Some(2.6),
+        lxy: Some(3.5),
+        lyy: Some(3.2),
+        mu: Some(3.2),
+        mu_x: None,
+    };
     let problem = problem.with_constants(constants).expect("constants");
     let settings = CorrectiveSettings::default().blocks(AtomBlocks::X);
     let solve = Solve::new(&problem, &x_set, &y_set).method(settings).gap(1e-15);
