@@ -1,4 +1,4 @@
-"""Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
+"""Projection-free saddle-point optimisation, and robust linear models for scikit-learn."""
 
 from ._check_set import SetCheck, check_set
 from ._classifier import RobustClassifier
@@ -7,6 +7,7 @@ from ._couloir import __version__
 from ._cross_validation import RobustClassifierCV
 from ._linear_polytope import LinearPolytope
 from ._plot import plot
+from ._regressor import RobustRegressor
 from ._report import report
 from ._sets import (
     Birkhoff,
@@ -69,6 +70,7 @@ __all__ = [
     "Product",
     "RobustClassifier",
     "RobustClassifierCV",
+    "RobustRegressor",
     "Scaled",
     "SetCheck",
     "Shifted",

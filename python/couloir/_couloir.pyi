@@ -37,7 +37,7 @@ def fit_robust(
     x: Any,
     centre: _Floats,
     factor: _Floats,
-    labels: NDArray[np.uint32],
+    answers: NDArray[np.uint32] | _Floats,
     classes: int,
     settings: dict[str, Any],
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
@@ -58,6 +58,7 @@ def auto_tau(
     centre: _Floats,
     factor: _Floats,
     classes: int,
+    ball: str,
     weights: _Floats | None = None,
 ) -> float: ...
 def solve(

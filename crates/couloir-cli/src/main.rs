@@ -21,6 +21,7 @@ mod predict;
 mod progress;
 mod row_files;
 mod settings;
+mod tested;
 mod trace_file;
 mod values;
 

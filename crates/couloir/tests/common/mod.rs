@@ -138,3 +138,10 @@ impl SaddleProblem for Plain<'_> {
         kept
     }
 }
+
+/// A ball of 40 and a simplex of 30 numbers, with this strong convexity in x.
+pub fn ball_and_simplex(mu_x: f64) -> Family {
+    let x_set = Box::new(L2Ball::new(40, 1.0).expect("a ball"));
+    let y_set = Box::new(Simplex::new(30).expect("a simplex"));
+    family("a larger ball and simplex", x_set, y_set, (mu_x, 1.0), 1.0, 0.1)
+}

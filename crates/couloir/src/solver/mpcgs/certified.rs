@@ -3,11 +3,11 @@
 //! docs/theory.md.
 
 use super::certified_settings::CertifiedSettings;
-use super::doubling::Doubling;
-use super::hull_search::{Candidate, HullSearch};
+use super::hull_search::{Candidate, HullSearch, Model};
 use super::lower_bound::{MixedY, Numbers};
 use super::pace::{Pace, check_strong_convexity};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
+use super::schedule::Schedule;
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::SlideState;
@@ -20,9 +20,13 @@ use crate::solver::{Inner, MethodSettings, Start};
 use crate::state::Archive;
 use crate::watch::Watch;
 
-/// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled, and `log2(k)/2` more: with
-/// half a factor each they suffice where `Lhat` does.
-const ROUNDS: u32 = 4;
+/// The most that an iteration may leave in (d), as a share of the certified gap over k and of the prox term.
+const OF_GAP: f64 = 0.05;
+const OF_STEP: f64 = 0.05;
+/// The accuracy of responses, relative to the prox term of the iteration before.
+const ACCURACY: f64 = 0.01;
+/// Iterations from one look at `x_k` to the next at the most.
+const LONGEST_WAIT: u64 = 8;
 /// A rise of `Lhat` above the first curvature measured in an iteration after which something other
 /// than `Lhat` must be wrong.
 const RUNAWAY: f64 = 1e12;
@@ -42,17 +46,19 @@ const FLOOR: f64 = 3.0;
 struct Accepted {
     /// The weight of the step.
     gamma: f64,
-    /// A bound of `max_y f(x_k, y)`, `f(x_k, y_k) + eps_k`, and what is charged to it for rounding.
+    /// A bound of `max_y f(x_k, y)`, `f(x_k, yhat)` with the bound of the response, and what is charged to it for rounding.
     upper: f64,
     rounding: f64,
     /// The numbers of the linear minorant of `f(., y_k)`: its constant is `f(z_k, y_k) - <grad_x f(z_k, y_k), z_k>`.
     minorant: Numbers,
-    /// The `eps_k`, `zeta_k`, `chi_k` reached.
-    eps: f64,
+    /// The `delta_k` and `zeta_k` reached.
+    delta: f64,
     zeta: f64,
-    chi: f64,
-    /// The `Lhat` that condition (c) would have been content with.
+    /// The `Lhat` that condition (d) would have been content with.
     needed: f64,
+    /// The prox term, and the curvature of `max_y f` between `z_k` and `x_k`.
+    allowed: f64,
+    curvature: f64,
 }
 
 /// Certified MPCGS, running.
@@ -64,9 +70,6 @@ pub struct Certified<'a> {
     /// The size of the value, and of gradients times points, at the start.
     size: f64,
     k: u64,
-    /// The iteration after which weights were started anew, and when that is due again.
-    begun: u64,
-    doubling: Doubling,
     lhat: f64,
     highest_lhat: f64,
     /// `x_k`, the `v`s, the best `x`, and the minorants.
@@ -79,8 +82,9 @@ pub struct Certified<'a> {
     /// The response to `x_r`, then to `x_k`.
     y_hat: Vec<f64>,
     y_bar: MixedY,
-    /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
-    charges: f64,
+    /// The prox term of the last iteration.
+    allowed: f64,
+    schedule: Schedule,
     /// How weights grow in place of that, where `f(., y)` is known to be strongly convex.
     pace: Option<Pace>,
     bounds: Bounds,
@@ -140,8 +144,6 @@ impl<'a> Certified<'a> {
             diameter: start.x_set.diameter(),
             size,
             k: 0,
-            begun: 0,
-            doubling: Doubling::new(first.upper),
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
             pace: space.mu_x().map(Pace::new),
@@ -150,7 +152,8 @@ impl<'a> Certified<'a> {
             z,
             y_hat: y.clone(),
             y_bar: MixedY::new(y.clone()),
-            charges: 0.0,
+            allowed: f64::INFINITY,
+            schedule: Schedule::new(first.gap, first.upper),
             bounds: Bounds::NONE,
             best: Best::new(first, y.clone()),
             y,
@@ -174,10 +177,10 @@ impl<'a> Certified<'a> {
         self.size = size;
         self.y_hat.copy_from_slice(&self.best.y);
         self.best = Best::new(first, self.y_hat.clone());
-        (self.k, self.begun, self.doubling) = (0, 0, Doubling::new(first.upper));
+        (self.k, self.schedule) = (0, Schedule::new(first.gap, first.upper));
+        self.allowed = f64::INFINITY;
         (self.next_look, self.stall) = (2, Stall::new());
         self.lhat *= FRESH; // found again by raising, which costs no gradient
-        self.charges = 0.0;
         self.bounds = Bounds::NONE;
         self.find_structure();
         Ok(())
@@ -226,8 +229,9 @@ impl<'a> Certified<'a> {
         }
         let confidence = oracles.confidence();
         best.certificate = Certificate::between(best.lower, best.lower, upper, confidence);
-        (self.k, self.charges, self.bounds) = (0, 0.0, Bounds::NONE);
-        (self.begun, self.doubling) = (0, Doubling::new(upper));
+        (self.k, self.bounds) = (0, Bounds::NONE);
+        self.schedule = Schedule::new(self.best.certificate.gap, upper);
+        self.allowed = f64::INFINITY;
         self.pace = self.pace.map(|pace| Pace::new(pace.mu));
         (self.next_look, self.stall) = (2, Stall::new());
         Ok(())
@@ -323,8 +327,8 @@ impl<'a> Certified<'a> {
         }
     }
 
-    /// `Lhat D_X^2 / (k (k+1) (k+2))`: what condition (a) asks of `eps_k`.
-    fn eps_target(&self, k: f64) -> f64 {
+    /// `Lhat D_X^2 / (k (k+1) (k+2))`: what the bound of the theorem allows for `delta_k`.
+    fn delta_target(&self, k: f64) -> f64 {
         if let Some(pace) = self.pace {
             return Pace::eps_target(pace.gamma(self.lhat), self.best.certificate.gap);
         }
@@ -340,12 +344,15 @@ impl<'a> Certified<'a> {
         InnerGoal { needed, present: self.best.certificate.gap }
     }
 
-    /// How well the inner y-solve must do for (a) to be decided.
+    /// How well the inner y-solve must do for (d) to be decided.
     fn response_accuracy(&self, k: f64) -> f64 {
         let share = self.pace.map_or(1.0 / k, |pace| pace.gamma(self.lhat));
         let from_gap = 1e-2 * self.best.certificate.gap * share;
-        let target = self.eps_target(k);
+        let target = self.delta_target(k);
         let wanted = if target > 0.0 { (target / 64.0).min(from_gap) } else { from_gap };
+        // close to a solution max_y f changes by far less than the gap; sliding cannot follow that
+        let follows = self.y_solver.is_linear();
+        let wanted = if follows { wanted.min(ACCURACY * self.allowed) } else { wanted };
         // no use in asking for less than rounding leaves
         wanted.max(1e-3 * f64::EPSILON * self.best.upper.abs())
     }
@@ -364,16 +371,26 @@ impl<'a> Certified<'a> {
         self.y_solver.respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
     }
 
-    /// `z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}`, the response to it and the gradient there; a step where the response has run out of
-    /// budget.
-    fn set_out(&mut self, k: f64, gamma: f64) -> Result<Option<Step>> {
+    /// Starts the weights anew from the best `x`, which becomes `v` too. Bounds and the mixture of minorants stay.
+    fn start_anew(&mut self) {
+        self.space.restart_from_best(&mut self.oracles, 0.0);
+        self.schedule.start_anew(self.best.certificate.gap);
+        if let Some(hull_search) = &mut self.hull_search {
+            hull_search.restart();
+        }
+    }
+
+    /// `z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}`, the response to it and the gradient there. Returns what `y` may still gain; a step
+    /// where the response has run out of budget.
+    fn set_out(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<f64, Step>> {
         self.space.between(&self.oracles, gamma, &mut self.z);
-        // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
-        if self.respond_to_z(k)?.state == SlideState::OutOfBudget {
-            return Ok(Some(Step::InnerBudget(Block::Y)));
+        // y_k answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
+        let response = self.respond_to_z(k)?;
+        if response.state == SlideState::OutOfBudget {
+            return Ok(Err(Step::InnerBudget(Block::Y)));
         }
         self.space.take_gradient(&mut self.oracles, (&self.z, gamma), &self.y)?;
-        Ok(None)
+        Ok(Ok(response.gap))
     }
 
     /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x`, `y` and the last trial of the
@@ -381,28 +398,26 @@ impl<'a> Certified<'a> {
     fn prox_step(&mut self, k: f64) -> Result<std::result::Result<Accepted, Step>> {
         self.space.begin_iteration(&mut self.oracles)?;
         let mut gamma = self.gamma(k);
-        if let Some(step) = self.set_out(k, gamma)? {
-            return Ok(Err(step));
-        }
+        let mut left = match self.set_out(k, gamma)? {
+            Ok(gap) => gap,
+            Err(step) => return Ok(Err(step)),
+        };
         if self.lhat == 0.0 {
             let guess = FIRST_GUESS * self.space.gradient_length() / self.diameter;
             self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
         }
 
-        let mut failed_rounds = 0;
-        let most_rounds = self.pace.map_or(ROUNDS + (0.5 * k.log2()) as u32, |_| {
-            Pace::rounds(self.lhat * gamma * self.diameter.powi(2), self.best.certificate.gap)
-        });
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
             if gamma != self.gamma(k) {
                 // weights grow more slowly where Lhat has risen: z_k is another point
                 gamma = self.gamma(k);
-                if let Some(step) = self.set_out(k, gamma)? {
-                    return Ok(Err(step));
-                }
+                left = match self.set_out(k, gamma)? {
+                    Ok(gap) => gap,
+                    Err(step) => return Ok(Err(step)),
+                };
             }
-            // v_r = argmin <g, u> + alpha/2 |u - v_{k-1}|^2 with (b), and x_r = (1 - gamma) x_{k-1} + gamma v_r
+            // v_k = argmin <g, u> + alpha/2 |u - v_{k-1}|^2 with (b), and x_k = (1 - gamma) x_{k-1} + gamma v_k
             let (alpha, goal) = (self.alpha(k, gamma), self.inner_goal(k));
             let trial = self.space.try_step(&mut self.oracles, alpha, goal)?;
             let Trial { zeta, slope, square } = match trial {
@@ -411,7 +426,7 @@ impl<'a> Certified<'a> {
             };
             self.space.between_trial(&self.oracles, gamma, &mut self.trial_x);
 
-            // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
+            // (d) max_y f(x_k, y) <= l_k(x_k) + gamma alpha/2 |v_k - v_{k-1}|^2 + delta
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             Bend::new(bend, gamma * slope).check(Block::X, || self.size)?;
@@ -421,16 +436,10 @@ impl<'a> Certified<'a> {
                 None => 0.0,
             };
             let bent = bend.value - quadratic;
-            let excess = bent - allowed;
-            let needed = if allowed > 0.0 { self.lhat * bent / allowed } else { 0.0 };
-            if excess > bend.rounding {
-                ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
-                self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
+            if bent - allowed > bend.rounding {
+                self.raise_lhat(bent, allowed, &mut ceiling); // whatever the response
                 continue;
             }
-            let chi = (excess + bend.rounding).max(0.0);
-
-            // (a) max_y f(x_k, y) - f(x_k, y_k) <= eps_k
             let response = self.respond_to_trial(k)?;
             if response.state == SlideState::OutOfBudget {
                 return Ok(Err(Step::InnerBudget(Block::Y)));
@@ -444,16 +453,16 @@ impl<'a> Certified<'a> {
                     self.size.max(0.5 * change.rounding / f64::EPSILON),
                 )?;
             }
-            let eps = change.value.max(0.0) + response.gap + change.rounding;
-            let floor = 4.0 * (response.gap + change.rounding);
-            // what (c) leaves over pays for (a) too: Theorem G asks for their sum
-            let left = if self.pace.is_some() { (-excess - bend.rounding).max(0.0) } else { 0.0 };
-            let charged = (eps - left).max(0.0);
-            if charged <= self.eps_target(k).max(floor) {
-                let needed = match self.pace {
-                    Some(_) if allowed > 0.0 => self.lhat * (bent + eps) / allowed,
-                    _ => needed,
-                };
+            let gain = change.value.max(0.0);
+            let excess = bent + gain - allowed;
+            let noise = bend.rounding + change.rounding + response.gap;
+            let delta = (excess + noise).max(0.0);
+            let most = self.delta_target(k).min(OF_GAP * self.best.certificate.gap / k);
+            if excess <= most.min(OF_STEP * allowed) || delta <= 4.0 * (noise + left) {
+                let needed =
+                    if allowed > 0.0 { self.lhat * (bent + gain + noise) / allowed } else { 0.0 };
+                let curvature = 2.0 * (bend.value + gain) / (gamma * gamma * square);
+                let eps = gain + response.gap + change.rounding;
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
                 let of_value = self.oracles.rounding(&self.trial_x, &self.y, value);
                 // the minorant through z_k, by its value at x_k
@@ -465,23 +474,19 @@ impl<'a> Certified<'a> {
                 let [of_x, _] = self.oracles.charge_of_slack(&of_value);
                 let rounding = of_value.value + of_x + 4.0 * f64::EPSILON * (value.abs() + eps);
                 let upper = value + eps + rounding;
-                let accepted =
-                    Accepted { gamma, upper, rounding, minorant, eps: charged, zeta, chi, needed };
-                return Ok(Ok(accepted));
+                return Ok(Ok(Accepted {
+                    gamma,
+                    upper,
+                    rounding,
+                    minorant,
+                    delta,
+                    zeta,
+                    needed,
+                    allowed,
+                    curvature,
+                }));
             }
-            // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
-            let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
-            ceiling = ceiling.min(RUNAWAY * self.lhat.max(curvature));
-            if failed_rounds == 0 && self.lhat < 0.5 * curvature {
-                self.lhat = curvature.clamp(1.4 * self.lhat, 16.0 * self.lhat);
-                continue; // the step was far too long: a shorter one, from the same gradient
-            }
-            failed_rounds += 1;
-            if failed_rounds % most_rounds == 0 {
-                self.lhat *= 2.0;
-            }
-            std::mem::swap(&mut self.y, &mut self.y_hat);
-            self.space.take_gradient(&mut self.oracles, (&self.z, gamma), &self.y)?;
+            self.raise_lhat(bent + gain, allowed, &mut ceiling);
         }
         Err(Error::Numerical {
             what: "certified MPCGS",
@@ -493,14 +498,29 @@ impl<'a> Certified<'a> {
         })
     }
 
+    /// Raises `Lhat` to what a step needs that bends by so much, and notes where that would run away.
+    fn raise_lhat(&mut self, bent: f64, allowed: f64, ceiling: &mut f64) {
+        let needed = if allowed > 0.0 { self.lhat * bent / allowed } else { 0.0 };
+        *ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
+        self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
+    }
+
     /// Looks for a better point than `x_k` in the hull of the last ones, where that is due; returns its upper bound.
-    fn search_hull(&mut self, gamma: f64, upper: f64) -> Result<Option<f64>> {
+    fn search_hull(&mut self, gamma: f64, accepted: &Accepted) -> Result<Option<f64>> {
         let Certified { oracles, y_solver, space, trial_x, y_hat, hull_search, best, .. } = self;
         match hull_search {
             Some(search) if search.is_due() => {
                 let (images, count) = space.hull();
-                let candidate = Candidate { x: trial_x, y_hat, upper };
+                let candidate = Candidate { x: trial_x, y_hat, upper: accepted.upper };
                 let gap = best.certificate.gap;
+                if !oracles.has_operator() {
+                    // there a gradient at x_k would be a whole one
+                    let model =
+                        Model { gradient: space.image_gradient(), curvature: accepted.curvature };
+                    let images = &images[..count];
+                    return search
+                        .step_from_z(oracles, y_solver, images, gamma, candidate, gap, model);
+                }
                 search.search(oracles, y_solver, &images[..count], gamma, candidate, gap)
             }
             _ => Ok(None),
@@ -508,9 +528,10 @@ impl<'a> Certified<'a> {
     }
 
     /// Moves on to the accepted point, or to a better one in the hull of the last ones, and keeps the
-    /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`.
-    fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<f64> {
-        let better = self.search_hull(gamma, accepted.upper)?;
+    /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`, and whether the way there led uphill.
+    fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<(f64, bool)> {
+        let better = self.search_hull(gamma, accepted)?;
+        let uphill = self.space.is_uphill(&self.oracles, &self.trial_x);
         // bounds of points before this one were not charged with what their images are found to be off by
         self.late = self.space.take_trial(&mut self.oracles)?;
         self.best.upper += self.late;
@@ -531,21 +552,17 @@ impl<'a> Certified<'a> {
         }
         self.y_bar.step(gamma, &self.y);
         self.oracles.repair(Block::Y, &mut self.y_bar.y);
-        Ok(upper)
+        Ok((upper, uphill))
     }
 
     /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
     /// Returns what the bounds were charged with for rounding.
-    fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<f64> {
-        let Accepted { minorant, eps, zeta, chi, rounding, .. } = accepted;
+    fn certify(&mut self, accepted: Accepted, upper: f64) -> Result<f64> {
+        let Accepted { gamma, minorant, delta, zeta, rounding, .. } = accepted;
 
         let theorem = match &mut self.pace {
-            Some(pace) => pace.step(self.lhat, gamma, [eps, zeta, chi], self.diameter),
-            None => {
-                let weight = k * (k + 1.0) * (k + 2.0);
-                self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
-                (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight
-            }
+            Some(pace) => pace.step(self.lhat, gamma, [delta, zeta], self.diameter),
+            None => self.schedule.step(self.lhat, [delta, zeta], self.diameter),
         };
         // f(u, y_k) >= constant + <gradient, u>, and so on average
         let Certified { oracles, space, best, y_bar, .. } = self;
@@ -595,7 +612,7 @@ impl<'a> Certified<'a> {
             None => Ok(()),
         })?;
         let pays = space.bound.value - before > 0.1 * (best.upper - before);
-        self.next_look = if pays { k + 1 } else { 2 * k };
+        self.next_look = k + if pays { 1 } else { k.min(LONGEST_WAIT) };
         Ok(())
     }
 }
@@ -650,23 +667,28 @@ impl Algorithm for Certified<'_> {
     }
 
     fn step(&mut self) -> Result<Step> {
-        if self.pace.is_none() && self.doubling.is_over(self.k - self.begun, self.best.upper) {
-            self.space.restart_from_best(&mut self.oracles, 0.0);
-            (self.begun, self.charges) = (self.k, 0.0);
+        if self.pace.is_none() && self.schedule.is_over(self.best.upper) {
+            self.start_anew();
         }
-        let k = (self.k - self.begun + 1) as f64;
+        let k = match self.pace {
+            Some(_) => (self.k + 1) as f64,
+            None => self.schedule.next(),
+        };
         let accepted = match self.prox_step(k)? {
             Ok(accepted) => accepted,
             Err(step) => return Ok(step),
         };
         let gamma = accepted.gamma;
-        let upper = self.accept(gamma, &accepted)?;
-        let rounding = self.certify(k, gamma, accepted, upper)?;
+        let (upper, uphill) = self.accept(gamma, &accepted)?;
+        let rounding = self.certify(accepted, upper)?;
         self.k += 1;
+        self.allowed = accepted.allowed;
         self.highest_lhat = self.highest_lhat.max(self.lhat);
-        // Lhat may fall, by at most the factor k/(k+1), which keeps k Lhat_k from falling
         if accepted.needed < 0.7 * self.lhat {
-            self.lhat *= if self.pace.is_some() { Pace::fall(gamma) } else { k / (k + 1.0) };
+            self.lhat *= self.pace.map_or(self.schedule.fall(), |_| Pace::fall(gamma));
+        }
+        if uphill && self.pace.is_none() && self.schedule.may_end(self.best.certificate.gap) {
+            self.start_anew();
         }
         self.stall.look(self.best.certificate.gap);
         let still = self.stall.looks > PATIENCE.max(self.k / 2);
@@ -719,14 +741,13 @@ impl Algorithm for Certified<'_> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
-        archive.count("begun", &mut self.begun)?;
-        archive.nested("doubling", |archive| self.doubling.state(archive))?;
+        archive.nested("schedule", |archive| self.schedule.state(archive))?;
+        archive.number("allowed", &mut self.allowed)?;
         archive.magnitude("lhat", &mut self.lhat)?;
         archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
         archive.numbers("y_hat", &mut self.y_hat)?;
         archive.nested("y_bar", |archive| self.y_bar.state(archive))?;
-        archive.number("charges", &mut self.charges)?;
         if let Some(pace) = &mut self.pace {
             archive.nested("pace", |archive| pace.state(archive))?;
         }

@@ -8,6 +8,7 @@ mod lower_bound;
 mod pace;
 mod points;
 mod printed;
+mod schedule;
 mod smoothed;
 mod staged;
 mod y_solve;

@@ -6,7 +6,7 @@
 //! ```text
 //! a_k alpha_k = c + mu_x A_{k-1},   c = 2 Lhat_1,        alpha_k = 2 Lhat_k gamma_k
 //! hence       2 Lhat_k gamma_k^2 = (1 - gamma_k) (mu_x + c/A_{k-1})
-//! B_k = [Lhat_1 D_X^2 + sum A_s (eps_s + chi_s) + sum a_s zeta_s]/A_k
+//! B_k = [Lhat_1 D_X^2 + sum A_s delta_s + sum a_s zeta_s]/A_k
 //! ```
 //!
 //! Theorem G in section 7.10 of docs/theory.md. Only `c/A_k` is kept, as `A_k` grows without bound.
@@ -16,7 +16,7 @@ use crate::oracles::Oracles;
 use crate::problem::Measured;
 use crate::state::Archive;
 
-/// What an iteration may leave in (a), as a share of gamma times the gap, and its slide in (b), as a share of the bound before: together
+/// What an iteration may leave in (d), as a share of gamma times the gap, and its slide in (b), as a share of the bound before: together
 /// below 1, so that the bound contracts by `1 - (1 - shares) gamma` in each iteration.
 const EPS_SHARE: f64 = 0.125;
 const ZETA_SHARE: f64 = 1.0 / 128.0;
@@ -37,7 +37,7 @@ pub(super) struct Pace {
     pub mu: f64,
     /// `c/A_k`; infinite before the first iteration.
     rest: f64,
-    /// `[sum A_s (eps_s + chi_s) + sum a_s zeta_s]/A_k`.
+    /// `[sum A_s delta_s + sum a_s zeta_s]/A_k`.
     charges: f64,
 }
 
@@ -81,14 +81,9 @@ impl Pace {
         Ok(promised)
     }
 
-    /// What (a) asks of `eps_k`.
+    /// What an iteration may leave in (d).
     pub fn eps_target(gamma: f64, gap: f64) -> f64 {
         EPS_SHARE * gamma * gap
-    }
-
-    /// Rounds after which (a) holds where `Lhat` is at least `Lhat0`, from `Lhat gamma D_X^2` and the gap.
-    pub fn rounds(first: f64, gap: f64) -> u32 {
-        5 + (0.5 * (1.0 + first / gap).log2()).min(100.0) as u32
     }
 
     /// What (b) asks of a slide, from the bound before.
@@ -97,15 +92,9 @@ impl Pace {
     }
 
     /// Takes an iteration with these errors. Returns the bound of the theorem without rounding.
-    pub fn step(
-        &mut self,
-        lhat: f64,
-        gamma: f64,
-        [eps, zeta, chi]: [f64; 3],
-        diameter: f64,
-    ) -> f64 {
+    pub fn step(&mut self, lhat: f64, gamma: f64, [delta, zeta]: [f64; 2], diameter: f64) -> f64 {
         self.rest = if gamma < 1.0 { (1.0 - gamma) * self.rest } else { 2.0 * lhat };
-        self.charges = (1.0 - gamma) * self.charges + eps + chi + gamma * zeta;
+        self.charges = (1.0 - gamma) * self.charges + delta + gamma * zeta;
         0.5 * self.rest * diameter.powi(2) + self.charges
     }
 

@@ -230,6 +230,16 @@ impl PointSpace {
         self.bound.shift(shift);
     }
 
+    /// The gradient taken last, in the image.
+    pub fn image_gradient(&self) -> &[f64] {
+        &self.gradient.in_image
+    }
+
+    /// Whether the way from `x_{k-1}` to this `x_k` leads uphill by the gradient taken last.
+    pub fn is_uphill(&self, oracles: &Oracles<'_>, x_k: &PointX) -> bool {
+        oracles.images().slope(&self.gradient.in_image, &x_k.image, &self.x.image) > 0.0
+    }
+
     /// Makes room for the images of another problem on the same sets; the vectors have been formed.
     pub fn make_room_for(&mut self, oracles: &Oracles<'_>) {
         let mut x = PointX::new(&*oracles.problem);
