@@ -11,6 +11,7 @@ import iteration
 import kernels
 import oracle_variety
 import oracles
+import poker
 import python
 import reading
 import restarts
@@ -25,6 +26,7 @@ PARTS = {
     "python": ("The Python package", python),
     "checkpoint": ("Checkpoints", checkpoint),
     "games": ("Matrix games", games),
+    "poker": ("Leduc poker", poker),
     "restarts": ("Gradients and seconds to small gaps", restarts),
     "oracles": ("Sets known only by their oracles", oracles),
     "robust": ("Robust models", robust),

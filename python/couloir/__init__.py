@@ -1,5 +1,6 @@
 """Projection-free saddle-point optimisation, and robust linear models for scikit-learn."""
 
+from . import games
 from ._check_set import SetCheck, check_set
 from ._classifier import RobustClassifier
 from ._completion import MatrixCompletion
@@ -84,6 +85,7 @@ __all__ = [
     "__version__",
     "check_gradient",
     "check_set",
+    "games",
     "plot",
     "report",
     "solve",

@@ -122,6 +122,8 @@ class RobustClassifierCV(RobustClassifier):
         """
         levels: list[float | None] = [None]
         if self.levels is not None:
+            if np.ndim(self.levels) != 1:
+                raise TypeError(f"levels must be a list of levels to choose from, such as [0.1, 1.0], or None; got {self.levels!r}")
             for level in self.levels:
                 check_level("levels", level)
             levels = [float(level) for level in self.levels]
@@ -228,6 +230,8 @@ class RobustClassifierCV(RobustClassifier):
             check_count("taus", self.taus, least=1)
             powers = np.arange(self.taus) - 0.5 * (self.taus - 1)
             return np.asarray(auto() * _RATIO**powers, dtype=np.float64)
+        if np.ndim(self.taus) != 1:
+            raise TypeError(f"taus must be a positive integer or a list of increasing radii; got {self.taus!r}")
         radii = [radius(tau, "taus") for tau in self.taus]
         centre = auto() if any(given is None for given, _ in radii) else 1.0
         taus = np.array([times * centre if given is None else given for given, times in radii])

@@ -83,7 +83,7 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
         seen = _image_shape(problem, x_shape) if imaged else x_shape
 
     def value(x: Floats, y: Floats) -> float:
-        return float(problem.value(x.reshape(seen), y.reshape(y_shape)))
+        return one_number("problem.value", problem.value(x.reshape(seen), y.reshape(y_shape)))
 
     def of_pair(name: str, out: Shape) -> Callable[[Floats, Floats], Floats]:
         inner = getattr(problem, name)
@@ -124,8 +124,22 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
     }
 
 
+def one_number(name: str, given: Any) -> float:
+    """A number that someone gave."""
+    if given is None:
+        raise TypeError(f"{name} gave None; it must return a number (is a `return` missing?)")
+    if np.size(given) != 1:
+        raise TypeError(f"{name} must return a number; it gave an array of shape {np.shape(given)}")
+    try:
+        return float(np.asarray(given).reshape(()))
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must return a number; it gave {given!r}") from None
+
+
 def flat(name: str, array: ArrayLike, shape: Shape) -> Floats:
     """An array that someone gave, as numbers in a row."""
+    if array is None:
+        raise TypeError(f"{name} gave None; it must return an array of shape {shape} (is a `return` missing?)")
     array = np.asarray(array, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"{name} gave an array of shape {array.shape}, expected {shape}")
@@ -165,7 +179,8 @@ def _batches(problem: Any, x_shape: Shape, y_shape: Shape, method: str) -> dict[
         return batch if n_samples is None else batch.view(np.int64)
 
     def value(batch: NDArray[np.uint64], x: Floats, y: Floats) -> float:
-        return float(problem.batch_value(numbers(batch), x.reshape(x_shape), y.reshape(y_shape)))
+        given = problem.batch_value(numbers(batch), x.reshape(x_shape), y.reshape(y_shape))
+        return one_number("problem.batch_value", given)
 
     def gradient(name: str, shape: Shape) -> Callable[..., Floats]:
         inner = getattr(problem, name)

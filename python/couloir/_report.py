@@ -73,7 +73,10 @@ def report(
         ],
     }
     record = json.dumps({**model._record, "data": data}, allow_nan=False)
-    _couloir.write_fit_page(record, details, os.fspath(path))
+    try:
+        _couloir.write_fit_page(record, details, os.fspath(path))
+    except OSError as error:
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
 
 
 def _groups(groups: ArrayLike | None, rows: int) -> Any:

@@ -50,6 +50,7 @@ def test_the_code_of_the_pages_on_problems_and_sets_runs(capsys):
     for name, count, shown in (
         ("your-own-problem.md", 2, "grad_x does not fit problem.value"),
         ("your-own-set.md", 2, "no fault found"),
+        ("games.md", 1, "value                 between 1.5"),
     ):
         blocks = re.findall(r"```python\n(.*?)```", PAGE.with_name(name).read_text(), re.DOTALL)
         assert len(blocks) == count
