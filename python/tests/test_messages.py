@@ -92,7 +92,7 @@ MESSAGES = [
     (solve(x_set=set_with(lmo=lambda self, g: None)), "X.lmo gave None; it must return an array of shape (3,)"),
     (solve(x_set=set_with(lmo=lambda self, g: np.eye(3)[np.argmax(g)])), "does not minimise"),
     (fit_cv(levels=1.0), "levels must be a list of levels to choose from, such as [0.1, 1.0], or None; got 1.0"),
-    (fit_cv(taus=1.5), "taus must be a positive integer or a list of increasing positive numbers; got 1.5"),
+    (fit_cv(taus=1.5), "taus must be a positive integer or a list of increasing radii; got 1.5"),
     (late_nan, "every entry must be a finite number"),
     (
         solve(game_with(grad_x=lambda x, y: -(A @ y + 2 * x))),

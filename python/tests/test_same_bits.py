@@ -36,7 +36,7 @@ def from_rust(program, data, method, seed, tol):
 
 def from_the_command(command, data, method, seed, tol):
     model = data.with_suffix(".safetensors")
-    settings = ["--method", method, "--seed", str(seed), "--tol", str(tol), "--intercept"]
+    settings = ["--method", method, "--seed", str(seed), "--tol", str(tol), "--intercept", "--scale", "off"]
     subprocess.run(
         [command, "fit", str(data), "-o", str(model), *settings], check=True, capture_output=True
     )
@@ -76,7 +76,7 @@ def test_the_command_and_python_have_the_same_record(command, tmp_path, method):
     X = np.delete(X, np.flatnonzero(X.max(axis=0) == 0), axis=1)
     data = tmp_path / "digits.libsvm"
     dump_svmlight_file(X, y, str(data), zero_based=False)
-    settings = ["--method", method, "--max-iters", "20", "--intercept", "--json"]
+    settings = ["--method", method, "--max-iters", "20", "--intercept", "--scale", "off", "--json"]
     run = subprocess.run([command, "fit", str(data), *settings], check=True, capture_output=True)
     theirs = json.loads(run.stdout)
     with warnings.catch_warnings():
