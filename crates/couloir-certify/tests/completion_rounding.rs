@@ -1,13 +1,16 @@
-//! What robust completion promises about its rounding is true, in exact arithmetic.
+//! What robust completion promises about its rounding is true, in exact arithmetic, and so are its upper bounds.
 
 use couloir::linalg::ObservedEntries;
 use couloir::model::loss::{Huber, ResidualLoss, Squared};
 use couloir::model::uncertainty::{ChiSquare, Groups, KullbackLeibler, RowWeights, Uncertainty};
 use couloir::model::{MatrixMeasurements, RankOneMeasurements, RobustCompletion};
 use couloir::problem::{PreparedImage, Rounding, SaddleProblem};
+use couloir::{Method, Solve};
 use couloir_certify::draw::Draw;
 use couloir_certify::elementary::ln;
 use couloir_certify::exact::{Exact, abs, exact, exact_vector, max, rounded};
+use couloir_certify::quadratic::Separable;
+use couloir_certify::sets::Set;
 use std::sync::Arc;
 
 #[derive(Clone, Copy)]
@@ -222,4 +225,42 @@ fn completion_errs_by_no_more_than_it_promises_and_promises_are_not_idle() {
         }
     }
     assert!(sharpest.iter().all(|share| *share > 0.02), "{sharpest:?}");
+}
+
+#[test]
+fn bounds_of_completion_at_rounding_are_on_the_right_side_at_the_factors_that_are_returned() {
+    let mut draw = Draw::new(18);
+    let mut judged = 0;
+    for trial in 0..300 {
+        let case = Case::draw(&mut draw);
+        let Penalty::Chi(level) = case.penalty else { continue };
+        let x_set = case.problem.x_set().expect("a ball");
+        let solve = Solve::new(&case.problem, &x_set, case.problem.y_set());
+        let solution =
+            solve.method(Method::corrective()).gap(1e-300).iterations(30).run().expect("a run");
+        let certificate = solution.outcome.certificate;
+        let Some(factors) = solution.factors else { continue };
+        let (rows, columns) = (factors.rows(), factors.columns());
+        let k = factors.rank();
+        let entry = |i: usize, j: usize| {
+            (0..k).fold(Exact::ZERO, |sum, l| {
+                let left = exact(factors.left()[i * k + l]) * exact(factors.values()[l]);
+                sum + left * exact(factors.right()[j * k + l])
+            })
+        };
+        let x: Vec<Exact> = (0..rows * columns).map(|c| entry(c / columns, c % columns)).collect();
+        let losses = case.losses(&x);
+        let level = exact(level);
+        let in_y = Separable {
+            constant: -exact(0.5) * &level,
+            slope: losses.iter().map(|(l, _)| l + &level).collect(),
+            bend: vec![&level * Exact::from(case.dim); case.dim],
+        };
+        let worst = Set::Simplex { dim: case.dim, total: 1.0 }.maximum(&in_y).low;
+        assert!(exact(certificate.upper) >= worst, "{trial}: {:e}", certificate.upper);
+        let at = in_y.at(&exact_vector(&solution.y));
+        assert!(exact(certificate.lower) <= at, "{trial}: {:e}", certificate.lower);
+        judged += 1;
+    }
+    assert!(judged > 50, "{judged}");
 }
