@@ -451,3 +451,14 @@ fn limits_end_a_run_on_1500_by_1500_matrices_within_a_few_looks() {
         }
     }
 }
+
+/// Charges for rounding must not grow with the size of the matrix or of its ball: an estimate ends this run at several times the gap.
+#[test]
+fn rounding_does_not_keep_large_matrices_from_small_gaps() {
+    let ratings = Ratings::new((1000, 1000), 5, 50_000, 0.1, 3);
+    let problem = ratings.squared(1.0, 4000.0);
+    let solution = solve(&problem, Method::corrective(), 1e-4);
+    let outcome = solution.outcome;
+    assert!(outcome.status.is_solved(), "{}: {:e}", outcome.status, outcome.certificate.gap);
+    assert!(outcome.ledger.method.lo_x <= 8, "{}", outcome.ledger.method.lo_x);
+}

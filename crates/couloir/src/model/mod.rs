@@ -19,7 +19,9 @@ pub use choice::Choice;
 pub use classifier::Classifier;
 pub use classifier_file::{ModelFileError, ModelLimits};
 pub use column_scale::{ColumnScale, ScaleRule, is_dense};
-pub use completion::{MatrixMeasurements, RankOneMeasurements, RobustCompletion};
+pub use completion::{
+    MatrixMeasurements, MeasurementRounding, RankOneMeasurements, RobustCompletion,
+};
 pub use fit::{DEFAULT_TOL, FitRecord, Fitted, RobustFit, Start, Warm, auto_tau, heaviest_feature};
 pub use group_robust::{GroupRobust, SyntheticGroups};
 pub use measures::{GroupMeasures, MeasureBy, Measures};

@@ -3,9 +3,11 @@
 mod measurements;
 mod objective;
 mod rank_one;
+mod rounding;
 
 pub use measurements::MatrixMeasurements;
 pub use rank_one::RankOneMeasurements;
+pub use rounding::MeasurementRounding;
 
 use super::loss::ResidualLoss;
 use super::uncertainty::{RowWeights, Uncertainty};
@@ -52,6 +54,8 @@ pub struct RobustCompletion {
     measurements: Box<dyn MatrixMeasurements>,
     targets: Vec<f64>,
     tau: f64,
+    /// What is known of its rounding, if anything.
+    promise: Option<rounding::Promise>,
     scratch: Pool,
 }
 
@@ -79,6 +83,8 @@ impl RobustCompletion {
             return Err(Error::Setting { name: "shape", why });
         }
         let scratch = Pool::default();
+        let is_known = uncertainty.largest_term(&vec![0.0; uncertainty.y_set().dim()]).is_some();
+        let promise = rounding::Promise::new(&*loss, &*measurements, &values, tau);
         Ok(RobustCompletion {
             loss,
             uncertainty,
@@ -86,6 +92,7 @@ impl RobustCompletion {
             measurements,
             targets: values,
             tau,
+            promise: promise.filter(|_| is_known),
             scratch,
         })
     }

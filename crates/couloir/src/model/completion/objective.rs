@@ -61,14 +61,18 @@ impl SaddleProblem for RobustCompletion {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::NONE
+        let known = Capabilities::NONE
             .with_operator(&*self.measurements)
             .with_matrix_operator(&*self.measurements)
             .with_preparation(self)
             .with_best_response(self)
             .with_differences(self)
             .with_constants(self)
-            .with_identity(self)
+            .with_identity(self);
+        match self.promise {
+            Some(_) => known.with_rounding(self),
+            None => known,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Measurements of rank one, `a_i' X b_i`.
 
-use super::MatrixMeasurements;
+use super::{MatrixMeasurements, MeasurementRounding};
 use crate::error::{Error, Result, check_finite, check_len};
 use crate::linalg::spectral::{product_of, transposed_product};
 use crate::linalg::{dot, norm};
@@ -130,6 +130,15 @@ impl MatrixMeasurements for RankOneMeasurements {
 
     fn largest(&self, nuclear_norm: f64) -> f64 {
         nuclear_norm * self.sizes().fold(0.0, f64::max)
+    }
+
+    /// Of `sum_jk a_j X_jk b_k` no term goes through more roundings than there are rows and columns, and one for each product; and
+    /// matrices of magnitudes have the Frobenius norm of the others.
+    fn rounding_within(&self, nuclear_norm: f64) -> Option<MeasurementRounding> {
+        let roundings = (self.rows + self.columns + 2) as f64;
+        let longest = self.largest(1.0) * (1.0 + f64::EPSILON * roundings);
+        let image = 0.5 * f64::EPSILON * roundings * nuclear_norm * longest;
+        Some(MeasurementRounding { image, roundings: (self.n + 2) as f64, longest })
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {

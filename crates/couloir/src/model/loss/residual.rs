@@ -52,6 +52,13 @@ pub trait ResidualLoss: Send + Sync + std::fmt::Debug {
     /// A bound of the second derivative.
     fn curvature(&self) -> f64;
 
+    /// Whether [`at`](Self::at) rounds by no more than shares of what it returns: a residual that is off by `2^-53` of itself, and the
+    /// operations of `at`, may change the loss and the size of the derivative by `6 * 2^-53` of themselves at the most, and losses are at least
+    /// zero. Certificates are then charged with what the numbers at hand round by, and with an estimate otherwise.
+    fn rounds_by_shares(&self) -> bool {
+        false
+    }
+
     /// Writes losses and derivatives of many residuals `scores - targets`.
     fn prepare(&self, scores: &[f64], targets: &[f64], losses: &mut [f64], slopes: &mut [f64]) {
         for (((s, t), l), q) in scores.iter().zip(targets).zip(losses).zip(slopes) {
@@ -88,6 +95,11 @@ impl ResidualLoss for Squared {
     fn curvature(&self) -> f64 {
         1.0
     }
+
+    /// A residual, a square.
+    fn rounds_by_shares(&self) -> bool {
+        true
+    }
 }
 
 /// `r^2/2` up to `|r| = threshold`, and linear from there on.
@@ -118,6 +130,11 @@ impl ResidualLoss for Huber {
 
     fn curvature(&self) -> f64 {
         1.0
+    }
+
+    /// `|l'(r) r| <= 2 l(r)`, a difference of a number and at most half of it, and a product.
+    fn rounds_by_shares(&self) -> bool {
+        true
     }
 
     fn check(&self) -> crate::Result<()> {

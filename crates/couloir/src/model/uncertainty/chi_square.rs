@@ -62,6 +62,11 @@ impl Uncertainty for ChiSquare {
         }
     }
 
+    fn largest_term(&self, y: &[f64]) -> Option<f64> {
+        let most = largest([y, y], |[y, _]| y.abs());
+        Some(self.level * (self.n as f64 * most + 1.0))
+    }
+
     /// Writes the maximiser of `<losses, y>` and the penalty, and returns a bound of what it misses. `room` has `n` numbers.
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
         respond(losses, self.level, room, y)

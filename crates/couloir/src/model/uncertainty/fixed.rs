@@ -52,6 +52,10 @@ impl Uncertainty for Fixed {
         out.fill(0.0);
     }
 
+    fn largest_term(&self, _y: &[f64]) -> Option<f64> {
+        Some(0.0)
+    }
+
     fn best_response(&self, _losses: &[f64], _room: &mut [f64], y: &mut [f64]) -> f64 {
         y.fill(1.0);
         0.0

@@ -141,6 +141,11 @@ impl Uncertainty for Groups {
         }
     }
 
+    fn largest_term(&self, y: &[f64]) -> Option<f64> {
+        let most = y.iter().chain(&*self.centre).fold(0.0f64, |m, v| m.max(v.abs()));
+        Some(2.0 * self.mu * most)
+    }
+
     /// A projection onto the simplex, or the worst group.
     fn best_response(&self, losses: &[f64], _room: &mut [f64], y: &mut [f64]) -> f64 {
         if self.mu == 0.0 {

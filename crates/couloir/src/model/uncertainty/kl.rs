@@ -74,6 +74,11 @@ impl Uncertainty for KullbackLeibler {
         }
     }
 
+    fn largest_term(&self, y: &[f64]) -> Option<f64> {
+        let most = largest([y, &self.q], |[y, q]| (y / q).max(LEAST).ln().abs());
+        Some(self.level * (most + 1.0))
+    }
+
     /// `y_i` proportional to `q_i exp(g_i/c)`. The exponents round by `u (2 |z_i| + 4)`, which moves each weight by as much of itself.
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
         let top = largest([losses, losses], |[g, _]| g);

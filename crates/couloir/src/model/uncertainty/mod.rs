@@ -462,6 +462,14 @@ pub trait Uncertainty: Send + Sync + std::fmt::Debug {
     /// Writes the gradient of [`value`](Self::value).
     fn slopes(&self, y: &[f64], out: &mut [f64]);
 
+    /// A bound `t` of what is added up or subtracted in any entry of the gradient of [`value`](Self::value), where that is known: a slope
+    /// then errs by `64 t` units of rounding (2^-53) at the most, and the value by `64` times `t` and its own size, besides a plain sum
+    /// over the entries. Certificates are charged with it.
+    fn largest_term(&self, y: &[f64]) -> Option<f64> {
+        let _ = y;
+        None
+    }
+
     /// Writes the maximiser of `<losses, y>` and [`value`](Self::value), and returns a bound of what it misses. `losses` has
     /// a number for each entry of `y`, the sum over its rows; `room` is as long as `y`.
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64;

@@ -70,6 +70,10 @@ impl Uncertainty for Unpriced {
         out.fill(0.0);
     }
 
+    fn largest_term(&self, _y: &[f64]) -> Option<f64> {
+        Some(0.0)
+    }
+
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
         self.set.best(losses, room, y)
     }

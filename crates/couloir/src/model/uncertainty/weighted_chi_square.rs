@@ -67,6 +67,11 @@ impl Uncertainty for WeightedChiSquare {
         }
     }
 
+    fn largest_term(&self, y: &[f64]) -> Option<f64> {
+        let most = largest([y, &self.q], |[y, q]| (y / q).abs());
+        Some(self.level * (most + 1.0))
+    }
+
     fn best_response(&self, losses: &[f64], room: &mut [f64], y: &mut [f64]) -> f64 {
         respond(losses, &self.q, self.level, room, y)
     }
