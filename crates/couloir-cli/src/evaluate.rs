@@ -2,6 +2,7 @@
 
 use crate::files::{Source, on_threads};
 use crate::model_and_data::ModelAndData;
+use crate::terminal::shown;
 use crate::values::{show, table};
 use anyhow::{Context, Result};
 use couloir::model::{Classifier, Measures};
@@ -101,11 +102,12 @@ fn per_class(measures: &Measures, model: &Classifier) -> Vec<Class> {
 }
 
 fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> {
-    let Report { model, data, rows, features, classes, scores, .. } = report;
+    let Report { rows, features, classes, scores, .. } = report;
+    let (model, data) = (shown(&report.model), shown(&report.data));
     writeln!(out, "model         {model}: {classes} classes, {features} features")?;
     writeln!(out, "data          {data}: {rows} rows")?;
     writeln!(out, "accuracy      {}", show(scores.accuracy))?;
-    let worst = &scores.worst_class;
+    let worst = shown(&scores.worst_class);
     writeln!(
         out,
         "worst recall  {}, of class {worst} with {worst_rows} rows",
@@ -121,7 +123,7 @@ fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> 
     let mut table = table(["class", "rows", "recall"], 0..3);
     for class in &report.per_class {
         let recall = class.recall.map_or("none".to_owned(), show);
-        table.add_row([class.label.clone(), class.rows.to_string(), recall]);
+        table.add_row([shown(&class.label), class.rows.to_string(), recall]);
     }
     writeln!(out, "\n{table}")?;
     Ok(())

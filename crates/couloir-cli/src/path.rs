@@ -8,6 +8,7 @@ use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
+use crate::terminal::{shown, shown_path};
 use crate::values::{positive, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -173,7 +174,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
 fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary> {
     let file = data.path();
     let at = || format!("{}", file.display());
-    let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
+    let mut progress = Progress::start(options.quiet, &format!("reading {}", shown_path(file)));
     let mut data = options.settings.load(data, |n, d, h, entries| {
         let what = format!("a path over {n} rows, {d} features and {h} classes");
         // the rows themselves and those held back stay; the weights are copied to be measured
@@ -265,7 +266,7 @@ fn labelled(mut data: Dataset) -> Result<Labelled> {
 
 fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()> {
     let Summary { data, n, d, classes, train_rows, validation_rows, .. } = summary;
-    writeln!(out, "data      {data}: {n} rows, {d} features, {classes} classes")?;
+    writeln!(out, "data      {}: {n} rows, {d} features, {classes} classes", shown(data))?;
     writeln!(out, "split     {train_rows} rows to train on, {validation_rows} held back\n")?;
     let header = [
         "tau",
@@ -312,14 +313,14 @@ fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()
             writeln!(
                 out,
                 "model     {}: all {n} rows, gap {} after {} gradients, {:.2} s",
-                fit.model.as_deref().unwrap_or_default(),
+                shown(fit.model.as_deref().unwrap_or_default()),
                 show(fit.run.gap),
                 fit.run.grads,
                 fit.seconds
             )?;
         }
         None => {
-            let data = options.data.display();
+            let data = shown_path(&options.data);
             writeln!(
                 out,
                 "model     not trained; use -o here, or couloir fit {data} --tau {}",
