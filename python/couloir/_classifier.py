@@ -21,12 +21,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from . import _couloir
 from ._checkpoints import checkpoint_options, warn_of
+from ._rows import canonical
 from ._records import certificate
 
 Floats = NDArray[np.float64]
 
 # columns that are looked at together when a dense array is scaled
 _BLOCK = 64
+# as for the command
+_MOST_THREADS = 4096
 
 
 class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -210,6 +213,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
+        X = canonical(X)
         classes, labels = _classes_and_labels(y)
         weights = _weights(sample_weight, X)
         settings["class_weight"] = _class_factors(self.class_weight, classes)
@@ -315,6 +319,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("n_jobs must not be 0")
         if self.n_jobs < 0:
             return max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
+        if self.n_jobs > _MOST_THREADS:
+            raise ValueError(f"n_jobs must be at most {_MOST_THREADS}, got {self.n_jobs!r}")
         return int(self.n_jobs)
 
     def _columns(self, X: Any, weights: Floats | None) -> tuple[Floats, Floats]:
@@ -451,6 +457,11 @@ def _start(
     old, coef, intercept, adversary, rows = before
     if coef.shape != (len(classes), shape[1]) or not np.array_equal(old, classes):
         return None
+    if intercept.shape != (len(classes),) or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            f"warm_start: coef_ and intercept_ must hold finite numbers, intercept_ one for each of the {len(classes)} classes "
+            f"(one for two), but its shape is {intercept.shape}; set warm_start=False, or leave them as fit made them"
+        )
     return coef, intercept, adversary if rows == shape[0] else None
 
 

@@ -22,6 +22,7 @@ from ._classifier import (
     _group_numbers,
     _weights,
 )
+from ._rows import canonical
 
 # the measures of the core, in its order, and whether more is better
 _MEASURES = {"accuracy": 1.0, "worst-recall": 1.0, "cvar": -1.0, "loss": -1.0}
@@ -121,6 +122,7 @@ class RobustClassifierCV(RobustClassifier):
             raise ValueError("levels must not be empty")
         settings = self._settings("auto", None)
         checked, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        checked = canonical(checked)
         classes, labels = _classes_and_labels(y)
         weights, numbers = _weights(sample_weight, checked), _group_numbers(groups, checked)
         settings["class_weight"] = _class_factors(self.class_weight, classes)

@@ -4,7 +4,7 @@ use couloir::Method;
 use couloir::linalg::SparseMatrix;
 use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::model::{ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
-use couloir::run::{Checkpoints, Clock as _, WallClock};
+use couloir::run::{Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::checkpoints::CheckpointOptions;
 use crate::failure::to_python;
+use crate::guard::{not_forked, room};
 use crate::records;
 use crate::rows::{Columns, compressed, dense};
 use crate::watch::{Watch, listening};
@@ -114,11 +115,13 @@ pub fn fit_robust<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
     groups: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let plan = checkpoints.map_or_else(Checkpoints::default, |options| options.plan());
+    not_forked()?;
+    let plan = checkpoints.map(|options| options.plan()).unwrap_or_default();
     let fit = settings.fit()?.checkpoints(plan);
     let fit = of_rows(fit, weights.as_ref(), groups.as_ref())?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
+    check_room(&fit, &rows, classes)?;
     let labels = labels.as_slice()?.to_vec();
     let start = start.map(|s| from_user(&s, &columns)).transpose()?;
     let watch = Watch::default();
@@ -142,6 +145,13 @@ pub fn fit_robust<'py>(
     answer.set_item("exception", exception)?;
     answer.set_item("checkpoint_error", watch.checkpoint_error())?;
     Ok(answer)
+}
+
+/// `MemoryError` unless there is room for a fit to these rows.
+pub fn check_room(fit: &RobustFit, rows: &SparseMatrix, classes: usize) -> PyResult<()> {
+    let (n, d) = (rows.rows(), rows.columns());
+    let what = format!("a fit of {n} rows, {d} features and {classes} classes");
+    room(&what, fit.memory(n, d, classes, rows.nonzeros()))
 }
 
 /// The fit with what rows weigh and the groups that they are in.

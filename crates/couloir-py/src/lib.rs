@@ -5,6 +5,7 @@ mod checkpoints;
 mod completion;
 mod failure;
 mod fit;
+mod guard;
 mod page;
 mod path;
 mod problem;

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::failure::to_python;
-use crate::fit::{Settings, of_rows, rows_of};
+use crate::fit::{Settings, check_room, of_rows, rows_of};
+use crate::guard::not_forked;
 use crate::rows::Columns;
 use crate::watch::{Watch, listening};
 
@@ -51,8 +52,10 @@ pub fn path_robust(
     taus: Vec<f64>,
     levels: Vec<Option<f64>>,
 ) -> PyResult<Vec<Vec<Vec<Row>>>> {
+    not_forked()?;
     let fit = settings.fit()?;
     let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
+    data.iter().try_for_each(|(train, _)| check_room(&fit, &train.rows, classes))?;
     let of_fold =
         |fold: &Fold<'_>| of_rows(fit.clone(), fold.weights.as_ref(), fold.groups.as_ref());
     let fits = folds.iter().map(of_fold).collect::<PyResult<Vec<_>>>()?;
@@ -88,6 +91,7 @@ pub fn auto_tau(
     classes: usize,
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<f64> {
+    not_forked()?;
     let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     core_auto_tau(&rows_of(x, &columns)?, classes, weights).map_err(to_python)
