@@ -151,7 +151,8 @@ pub fn fit_robust<'py>(
 pub fn check_room(fit: &RobustFit, rows: &SparseMatrix, classes: usize) -> PyResult<()> {
     let (n, d) = (rows.rows(), rows.columns());
     let what = format!("a fit of {n} rows, {d} features and {classes} classes");
-    room(&what, fit.memory(n, d, classes, rows.nonzeros()))
+    let entries = (0..n).map(|i| rows.row(i).0.len()).sum();
+    room(&what, fit.memory(n, d, classes, entries))
 }
 
 /// The fit with what rows weigh and the groups that they are in.
