@@ -30,7 +30,7 @@ def build():
     """The command and the examples that print times."""
     cargo = ["cargo", "build", "--release", "--locked"]
     subprocess.run([*cargo, "-p", "couloir-cli", "--bins", "--example", "iteration_speed"], cwd=ROOT, check=True)
-    examples = ["--example", "kernel_speed", "--example", "read_speed"]
+    examples = ["--example", "kernel_speed", "--example", "read_speed", "--example", "restarts"]
     subprocess.run([*cargo, "-p", "couloir-data", *examples], cwd=ROOT, check=True)
 
 

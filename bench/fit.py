@@ -29,7 +29,7 @@ def run(goals, quick):
         ratio = their_seconds / seconds
         note = "" if theirs["converged_by_default"] else f" (max_iter {theirs['max_iter']})"
         rows.append([name, "couloir fit", f"{seconds:.2f}", f"{wall:.2f}", ours["iterations"],
-                     f"{100 * quality['accuracy']:.2f}", f"{quality['mean_loss']:.3f}", f"{quality['cvar_10']:.3f}"])
+                     f"{100 * quality['accuracy']:.2f}", f"{quality['mean_loss']:.3f}", f"{quality['cvar']:.3f}"])
         rows.append([name, f"LogisticRegression{note}", f"{their_seconds:.2f}", "", theirs["iterations"],
                      f"{100 * theirs['accuracy']:.2f}", f"{theirs['mean_loss']:.3f}", f"{theirs['cvar_10']:.3f}"])
         if not theirs["converged_by_default"]:
@@ -37,7 +37,7 @@ def run(goals, quick):
         below = 100 * (theirs["accuracy"] - quality["accuracy"])
         goals.add(f"fit time, {name}", f"1/{ratio:.1f}", "at most 1/10", ratio >= 10)
         goals.add(f"test accuracy, {name}", f"{below:.2f} points lower", "at most 0.5", below <= 0.5)
-        goals.add(f"CVaR 10%, {name}", f"{quality['cvar_10']:.3f} against {theirs['cvar_10']:.3f}", "lower",
-                  quality["cvar_10"] < theirs["cvar_10"])
+        goals.add(f"CVaR 10%, {name}", f"{quality['cvar']:.3f} against {theirs['cvar_10']:.3f}", "lower",
+                  quality["cvar"] < theirs["cvar_10"])
     print("seconds: the fit alone; wall: the whole command, with reading and writing")
     show(["data", "", "seconds", "wall", "iterations", "accuracy %", "mean loss", "CVaR 10%"], rows)

@@ -8,8 +8,12 @@ JSON per method:
 
 A gap that was not reached is null. The method that is held against the peers is called `corrective`. It and the peer in NumPy run in
 turn, three times, and the medians of their seconds count. What column generation counts is read from a record, which
-`bench/peers/oracles/record.py` writes, unless the instance is another than the recorded one: then it runs here. All methods of ours run
-on the first seed; on the others the corrective method and SPFW.
+`bench/peers/oracles/record.py` writes, unless the instance is another than the recorded one: then it runs here. On the
+first seed all methods of ours run; on the others the corrective method and SPFW; and everywhere MPCGS over atoms where the corrective
+method takes many gradients.
+
+`scripts/bench oracles --only WORDS` takes the instances whose names contain the words, so that a run can be taken in parts. At the end
+come the tables of docs/benchmarks.md.
 """
 
 import json
@@ -25,10 +29,14 @@ from common import PEERS, ROOT, example_path, show
 FOLDER = PEERS / "oracles"
 SOURCE = ROOT / "crates" / "couloir" / "examples" / "oracle_calls" / "main.rs"
 OURS = "corrective"
-LIMIT = 60  # seconds that a peer may take for an instance
+LIMIT = 30  # seconds that a peer may take for an instance
+COMPLETION_LIMIT = 120  # the same for matrix completion
 ROUNDS = 3  # of what is compared in seconds
+SLOW = 5  # seconds from which a peer is measured once
 MANY = 200  # gradients of the corrective method, beyond which MPCGS over atoms should take at most half of them
 ATOMS = "mpcgs over atoms"
+ALL = ["mpcgs by slides", "spfw", "spafw", "corrective, no curvature", "corrective, no response"]
+PLAIN = ["corrective, no curvature", "corrective, no response"]  # where the problem says less of itself
 
 
 def lines_of(command):
@@ -58,7 +66,7 @@ def solve(instance, instances, folder, ours, peers=True):
     instances.write(instance, path)
     reports, memory = [], None
     if peers:
-        reports += lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT])[0]
+        reports += lines_of([sys.executable, FOLDER / "solve.py", path, COMPLETION_LIMIT])[0]
     if ours:
         own, memory = lines_of([example_path("oracle_calls"), path])
         reports += own
@@ -76,13 +84,20 @@ def medians(rounds):
     return report
 
 
+def takes_many(report):
+    return any(at and at["gradients"] > MANY for at in report["gaps"].values())
+
+
 def compare(instance, instances, folder, ours, rounds, methods):
-    """Reports of the peers and of our methods on an instance with atoms; all methods if none are named."""
+    """Reports of the peers, of the corrective method and of these methods on an instance with atoms; MPCGS over atoms joins them
+    where the corrective method takes many gradients."""
     path = Path(folder) / "instance"
     instances.write(instance, path)
     program, quick, own = example_path("oracle_calls"), [], []
     for _ in range(rounds):
-        quick.append(lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT, "quick"])[0])
+        # a slow peer is measured once
+        if not any(not at or at["seconds"] > SLOW for report in sum(quick, []) for at in report["gaps"].values()):
+            quick.append(lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT, "quick"])[0])
         if ours:
             own.append(lines_of([program, path, OURS])[0])
     reports = [medians(list(of_one)) for of_one in zip(*quick)]
@@ -90,6 +105,8 @@ def compare(instance, instances, folder, ours, rounds, methods):
     reports.append(recorded or lines_of([sys.executable, FOLDER / "solve.py", path, LIMIT, "slow"])[0][0])
     if ours:
         reports += [medians(list(of_one)) for of_one in zip(*own)]
+        if takes_many(reports[-1]):
+            methods = [*methods, ATOMS]
         others = lines_of([program, path, *methods])[0]
         reports += [report for report in others if report["method"] != OURS]
     path.unlink()
@@ -102,6 +119,19 @@ def calls_and_seconds(report, gap):
         return "-"
     gradients = f", {at['gradients']} gradients" if at["gradients"] != at["calls"] else ""
     return f"{at['calls']} ({at['seconds']:.3f} s{gradients})"
+
+
+def show_for_docs(taken):
+    """The tables of docs/benchmarks.md: calls to each gap of all methods, and seconds beside the peers."""
+    names = list(dict.fromkeys(r["method"] for _, reports in taken for r in reports))
+    figures = {"oracle calls": lambda at: str(at["calls"]), "seconds": lambda at: f"{at['seconds']:.3g}"}
+    for what, figure in figures.items():
+        rows = []
+        for instance, reports in taken:
+            cells = {r["method"]: "; ".join(figure(at) if at else "-" for at in map(r["gaps"].get, reports[0]["gaps"])) for r in reports}
+            rows.append([instance.name, *(cells.get(name, "") for name in names)])
+        print(f"\n### For docs/benchmarks.md: {what}\n")
+        show(["", *names], rows)
 
 
 def rows_of(instance, reports):
@@ -145,7 +175,7 @@ class Bars:
     def compare_gradients(self, instance, reports):
         """What MPCGS over atoms saves where the corrective method takes many gradients."""
         by_name = {r["method"]: r["gaps"] for r in reports}
-        for gap, many in by_name[OURS].items():
+        for gap, many in by_name.get(OURS, {}).items():
             if ATOMS not in by_name or not many or many["gradients"] <= MANY:
                 continue
             few = by_name[ATOMS].get(gap)
@@ -202,22 +232,23 @@ def run_completion(goals, instances, folder, ours, quick):
         goals.add(f"{large.name} to 1e-2", figure, "under 2 GiB", bool(at) and memory < 2048)
 
 
-def run(goals, quick, seeds=3):
+def run(goals, quick, seeds=3, only=""):
     sys.path.insert(0, str(FOLDER))
     global record
     import instances  # after the path is set
     import pure_strategies
     import record
 
-    ours, bars = build(), Bars(goals)
+    ours, bars, taken = build(), Bars(goals), []
     with tempfile.TemporaryDirectory() as folder:
         for several in (instances.one_block, instances.games):
             rows = []
             for seed in range(1 if quick else seeds):
-                for instance in several(seed):
-                    methods = [] if seed == 0 else ["spfw"]
+                for instance in (i for i in several(seed) if only in i.name):
+                    methods = ALL if seed == 0 else ["spfw"]
                     reports = compare(instance, instances, folder, ours, 1 if quick else ROUNDS, methods)
                     rows += rows_of(instance, reports)
+                    taken.append((instance, reports))
                     bars.add(instance, reports)
                     if "blotto" in instance.name:
                         bars.add_value(instance, reports, pure_strategies.blotto_value(instance))
@@ -227,24 +258,28 @@ def run(goals, quick, seeds=3):
             show(["", "method", "calls to 0.1", "to 0.01", "to 1e-4", "to 1e-6"], rows)
             print()
         bars.report()
-        run_completion(goals, instances, folder, ours, quick)
+        if only in "completion":
+            run_completion(goals, instances, folder, ours, quick)
+    show_for_docs(taken)
 
 
-def run_variety(goals, quick, seeds=1):
+def run_variety(goals, quick, seeds=1, only=""):
     """The corrective method on instances of many other shapes, beside the peers: calls alone are held against theirs."""
     sys.path.insert(0, str(FOLDER))
     global record
     import instances
     import record
 
-    ours, bars, rows = build(), Bars(goals), []
+    ours, bars, rows, taken = build(), Bars(goals), [], []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1 if quick else seeds):
-            for instance in instances.others(seed):
-                reports = compare(instance, instances, folder, ours, 1, ["spfw"])
+            for instance in (i for i in [*instances.others(seed), *instances.drawn(seed)] if only in i.name):
+                reports = compare(instance, instances, folder, ours, 1, ["spfw", *PLAIN])
                 rows += rows_of(instance, reports)
+                taken.append((instance, reports))
                 bars.add(instance, reports)
                 print(f"... {instance.name}", file=sys.stderr, flush=True)
     show(["", "method", "calls to 0.1", "to 0.01", "to 1e-4", "to 1e-6"], rows)
     print()
     bars.report()
+    show_for_docs(taken)

@@ -6,7 +6,7 @@ method and no code of ours, solves it:
 
     min over |X|_* <= tau   max over p in P   sum_i p_i l_i(X) - penalty(p)
 
-with multinomial logistic losses l_i and nominal weights q.
+with multinomial logistic losses l_i, or half the squared distance of the scores from targets, and nominal weights q.
 """
 
 import cvxpy as cp
@@ -30,6 +30,8 @@ SETS = [
 ]
 #         h  d   n  tau
 SHAPES = [(2, 2, 16, 1.0), (3, 3, 20, 3.0), (2, 4, 24, 8.0)]
+# targets, features, rows, tau
+SQUARED_SHAPES = [(1, 2, 16, 0.5), (2, 3, 20, 1.0), (1, 4, 24, 3.0)]
 
 
 def worst_groups(losses, q, groups, centre, level):
@@ -73,13 +75,17 @@ def worst_case(name, level, losses, q, groups, labels):
     raise ValueError(name)
 
 
-def solve(name, level, rows, labels, classes, groups, q, tau):
+def solve(name, level, rows, labels, classes, groups, q, tau, targets=None):
     n, d = rows.shape
     x, losses = cp.Variable((classes, d)), cp.Variable(n)
     scores = rows @ x.T
-    own = cp.sum(cp.multiply(scores, np.eye(classes)[labels]), axis=1)
     value, constraints = worst_case(name, level, losses, q, groups, labels)
-    constraints += [losses >= cp.log_sum_exp(scores, axis=1) - own, cp.normNuc(x) <= tau]
+    if targets is None:
+        own = cp.sum(cp.multiply(scores, np.eye(classes)[labels]), axis=1)
+        constraints.append(losses >= cp.log_sum_exp(scores, axis=1) - own)
+    else:
+        constraints.append(losses >= cp.sum(cp.square(scores - targets), axis=1) / 2)
+    constraints.append(cp.normNuc(x) <= tau)
     problem = cp.Problem(cp.Minimize(value), constraints)
     names = ["tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"]
     for tolerance in TOLERANCES:
@@ -91,7 +97,7 @@ def solve(name, level, rows, labels, classes, groups, q, tau):
 
 def main():
     print("# Written by scripts/reference_optima: do not edit.")
-    print(f"# CVXPY {cp.__version__} with Clarabel. An instance is: set, level, classes, tau, optimum, tolerance; a row: label, group, weight, entries.")
+    print(f"# CVXPY {cp.__version__} with Clarabel. An instance is: set, loss, level, classes (or targets of a row), tau, optimum, tolerance; a row: label, group, weight, targets of the squared loss, entries.")
     rng = np.random.default_rng(21)
     for name, levels in SETS:
         for level, (classes, features, n, tau) in zip(levels, SHAPES, strict=True):
@@ -100,9 +106,23 @@ def main():
             weights = rng.integers(1, 6, size=n) / 2
             q = weights / weights.sum()
             optimum, tolerance = solve(name, level, rows, labels, classes, groups, q, tau)
-            print(f"\ninstance {name} {level:g} {classes} {tau:g} {optimum:.11f} {tolerance:g}")
+            print(f"\ninstance {name} logistic {level:g} {classes} {tau:g} {optimum:.11f} {tolerance:g}")
             for label, group, weight, row in zip(labels, groups, weights, rows, strict=True):
                 print("row", label, group, f"{weight:g}", *(f"{v:g}" for v in row))
+    # drawn after all others, which keep their numbers
+    for name, levels in SETS:
+        for level, (width, features, n, tau) in zip(levels, SQUARED_SHAPES, strict=True):
+            rows, labels = rows_and_labels(rng, 3, features, n)
+            rows = np.round(rows / 3, 3)
+            targets = np.round(rows @ rng.normal(size=(features, width)) + rng.normal(size=(n, width)), 3)
+            groups = rng.permutation(np.arange(n) % 3)
+            weights = rng.integers(1, 6, size=n) / 2
+            q = weights / weights.sum()
+            optimum, tolerance = solve(name, level, rows, labels, width, groups, q, tau, targets)
+            print(f"\ninstance {name} squared {level:g} {width} {tau:g} {optimum:.11f} {tolerance:g}")
+            for i in range(n):
+                numbers = [*targets[i], *rows[i]]
+                print("row", labels[i], groups[i], f"{weights[i]:g}", *(f"{v:g}" for v in numbers))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Projection-free saddle-point optimisation, and robust classifiers for scikit-learn."""
+"""Projection-free saddle-point optimisation, and robust linear models for scikit-learn."""
 
+from . import games
 from ._check_set import SetCheck, check_set
 from ._classifier import RobustClassifier
 from ._completion import MatrixCompletion
@@ -7,6 +8,7 @@ from ._couloir import __version__
 from ._cross_validation import RobustClassifierCV
 from ._linear_polytope import LinearPolytope
 from ._plot import plot
+from ._regressor import RobustRegressor
 from ._report import report
 from ._sets import (
     Birkhoff,
@@ -69,6 +71,7 @@ __all__ = [
     "Product",
     "RobustClassifier",
     "RobustClassifierCV",
+    "RobustRegressor",
     "Scaled",
     "SetCheck",
     "Shifted",
@@ -82,6 +85,7 @@ __all__ = [
     "__version__",
     "check_gradient",
     "check_set",
+    "games",
     "plot",
     "report",
     "solve",

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _couloir
-from ._classifier import _check_count, _check_number
+from ._linear import check_count, check_number
 from ._factors import factors_of
 from ._records import certificate
 
@@ -179,11 +179,11 @@ class MatrixCompletion(BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> dict[str, Any]:
         m, k = self.shape
         for name in ("tau", "level", "threshold", "tol"):
-            _check_number(name, getattr(self, name))
+            check_number(name, getattr(self, name))
         if self.max_time is not None:
-            _check_number("max_time", self.max_time, "a positive number or None")
+            check_number("max_time", self.max_time, "a positive number or None")
         if self.max_iter is not None:
-            _check_count("max_iter", self.max_iter, least=1)
+            check_count("max_iter", self.max_iter, least=1)
         return {
             "shape": (int(m), int(k)),
             "tau": float(self.tau),

@@ -15,10 +15,12 @@ __all__ = [
     "fit_robust",
     "methods",
     "path_robust",
+    "ready_game",
     "set_diameter",
     "set_dim",
     "set_lmo",
     "solve",
+    "solve_game",
     "write_fit_page",
 ]
 
@@ -37,7 +39,7 @@ def fit_robust(
     x: Any,
     centre: _Floats,
     factor: _Floats,
-    labels: NDArray[np.uint32],
+    answers: NDArray[np.uint32] | _Floats,
     classes: int,
     settings: dict[str, Any],
     start: tuple[_Floats, _Floats, _Floats | None] | None = None,
@@ -58,6 +60,7 @@ def auto_tau(
     centre: _Floats,
     factor: _Floats,
     classes: int,
+    ball: str,
     weights: _Floats | None = None,
 ) -> float: ...
 def solve(
@@ -73,6 +76,15 @@ def solve(
 def check_gradient(
     functions: dict[str, Any], x: _Floats, y: _Floats
 ) -> tuple[float, float]: ...
+def ready_game(name: str, sizes: list[int]) -> dict[str, Any]: ...
+def solve_game(
+    payoffs: dict[str, Any],
+    x_set: tuple[Any, ...],
+    y_set: tuple[Any, ...],
+    weights: tuple[float, float],
+    rules: dict[str, Any],
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
 def methods() -> list[tuple[str, str, bool]]: ...
 def set_lmo(set: tuple[Any, ...], g: _Floats) -> _Floats: ...
 def check_set(

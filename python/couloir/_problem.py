@@ -29,8 +29,9 @@ class SaddleProblem(Protocol):
 
     ``best_response_y(x)``
         The maximiser over the set of y.
-    ``lxx``, ``lxy``, ``lyy``, ``mu``
-        Constants that some methods ask for.
+    ``lxx``, ``lxy``, ``lyy``, ``mu``, ``mu_x``
+        Constants that some methods ask for: smoothness by blocks, the strong concavity in y and the strong convexity in
+        x. With ``mu_x`` the default method converges linearly, and its certificate rests on it.
     ``n_samples``, ``batch_value(batch, x, y)``, ``batch_grad_x(batch, x, y)``, ``batch_grad_y(batch, x, y)``
         For a function that is a mean over samples: ``batch`` is an array of the numbers of some, from 0, and the
         methods give the mean over these. Methods that sample need it. ``n_samples`` is ``math.inf`` for an
@@ -82,7 +83,7 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
         seen = _image_shape(problem, x_shape) if imaged else x_shape
 
     def value(x: Floats, y: Floats) -> float:
-        return float(problem.value(x.reshape(seen), y.reshape(y_shape)))
+        return one_number("problem.value", problem.value(x.reshape(seen), y.reshape(y_shape)))
 
     def of_pair(name: str, out: Shape) -> Callable[[Floats, Floats], Floats]:
         inner = getattr(problem, name)
@@ -119,12 +120,26 @@ def functions(problem: Any, x_shape: Shape, y_shape: Shape, method: str = "") ->
         "factored": None if operator is None else operator.described(),
         "best_response_y": of_point("best_response_y", seen, y_shape) if responds else None,
         "batches": _batches(problem, x_shape, y_shape, method),
-        **{name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu")},
+        **{name: getattr(problem, name, None) for name in ("lxx", "lxy", "lyy", "mu", "mu_x")},
     }
+
+
+def one_number(name: str, given: Any) -> float:
+    """A number that someone gave."""
+    if given is None:
+        raise TypeError(f"{name} gave None; it must return a number (is a `return` missing?)")
+    if np.size(given) != 1:
+        raise TypeError(f"{name} must return a number; it gave an array of shape {np.shape(given)}")
+    try:
+        return float(np.asarray(given).reshape(()))
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must return a number; it gave {given!r}") from None
 
 
 def flat(name: str, array: ArrayLike, shape: Shape) -> Floats:
     """An array that someone gave, as numbers in a row."""
+    if array is None:
+        raise TypeError(f"{name} gave None; it must return an array of shape {shape} (is a `return` missing?)")
     array = np.asarray(array, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"{name} gave an array of shape {array.shape}, expected {shape}")
@@ -164,7 +179,8 @@ def _batches(problem: Any, x_shape: Shape, y_shape: Shape, method: str) -> dict[
         return batch if n_samples is None else batch.view(np.int64)
 
     def value(batch: NDArray[np.uint64], x: Floats, y: Floats) -> float:
-        return float(problem.batch_value(numbers(batch), x.reshape(x_shape), y.reshape(y_shape)))
+        given = problem.batch_value(numbers(batch), x.reshape(x_shape), y.reshape(y_shape))
+        return one_number("problem.batch_value", given)
 
     def gradient(name: str, shape: Shape) -> Callable[..., Floats]:
         inner = getattr(problem, name)
@@ -177,7 +193,7 @@ def _batches(problem: Any, x_shape: Shape, y_shape: Shape, method: str) -> dict[
 
     def constants(batch: NDArray[np.uint64]) -> tuple[float | None, ...]:
         given = problem.batch_constants(numbers(batch))
-        return tuple(given.get(name) for name in ("lxx", "lxy", "lyy", "mu"))
+        return tuple(given.get(name) for name in ("lxx", "lxy", "lyy", "mu", "mu_x"))
 
     return {
         "n_samples": n_samples,

@@ -23,6 +23,8 @@ def report(
     path: str | os.PathLike[str],
     *,
     data: str = "the data",
+    groups: ArrayLike | None = None,
+    test: tuple[Any, ...] | None = None,
 ) -> None:
     """Writes a page about a fit, for any browser: one HTML file that loads nothing from elsewhere.
 
@@ -39,6 +41,10 @@ def report(
         The file to write.
     data : str, default="the data"
         How the page calls the data.
+    groups : array of n labels, default=None
+        The group of each row, for bars of every group.
+    test : tuple, default=None
+        Rows to measure on as well: ``(X, y)``, or ``(X, y, groups)``.
     """
     if not isinstance(model, RobustClassifier):
         raise TypeError(f"model must be a RobustClassifier, got {type(model).__name__}")
@@ -55,6 +61,8 @@ def report(
         "scores": scores,
         "labels": labels,
         "sample_weights": model.sample_weights_,
+        "groups": _groups(groups, len(labels)),
+        "test": _test(model, test),
         "singular_values": model.singular_values_,
         "trace": model.trace_,
         "settings": model._more_settings,
@@ -65,7 +73,32 @@ def report(
         ],
     }
     record = json.dumps({**model._record, "data": data}, allow_nan=False)
-    _couloir.write_fit_page(record, details, os.fspath(path))
+    try:
+        _couloir.write_fit_page(record, details, os.fspath(path))
+    except OSError as error:
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
+
+
+def _groups(groups: ArrayLike | None, rows: int) -> Any:
+    """The number of each row's group, and the names of the groups."""
+    if groups is None:
+        return None
+    names, numbers = np.unique(np.asarray(groups), return_inverse=True)
+    if numbers.shape != (rows,):
+        raise ValueError(f"groups must have one label for each of {rows} rows, got {numbers.shape}")
+    return numbers.astype(np.uint32), [str(name) for name in names]
+
+
+def _test(model: RobustClassifier, test: tuple[Any, ...] | None) -> Any:
+    """The scores, the places of the labels and the groups of rows to test on."""
+    if test is None:
+        return None
+    if len(test) not in (2, 3):
+        raise ValueError("test must be (X, y) or (X, y, groups)")
+    scores, labels = np.ascontiguousarray(model._scores(test[0])), _places(test[1], model.classes_)
+    if len(scores) != len(labels):
+        raise ValueError(f"test has {len(scores)} rows and {len(labels)} labels")
+    return scores, labels, _groups(test[2] if len(test) == 3 else None, len(labels))
 
 
 def _places(y: ArrayLike, classes: Any) -> Any:

@@ -192,9 +192,7 @@ def solve(
         "max_iter": max_iter,
         "whole_trace": whole_trace,
     }
-    _known_type("seed", seed, Integral, "a whole number that is not negative")
-    if seed < 0:
-        raise ValueError(f"seed must be a whole number that is not negative; got {seed}")
+    _check_seed(seed)
     asked = functions(problem, x_shape, y_shape, method or "")
     calls: dict[str, int] = {}
     # points of a problem by factors may be too large to be formed
@@ -205,6 +203,17 @@ def solve(
         callback = _printing(callback)
     checkpoints = checkpoint_options(checkpoint, checkpoint_every, resume)
     answer = _couloir.solve(asked, x_set, y_set, rules, x_start, y_start, callback, checkpoints)
+    return solution_of(answer, x_shape, y_shape, calls, verbose)
+
+
+def solution_of(
+    answer: dict[str, Any],
+    x_shape: tuple[int, ...],
+    y_shape: tuple[int, ...],
+    check_calls: dict[str, int] | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """What the core answered; raises or warns where it must."""
     record = answer["record"]
     factors = answer["factors"]
     solution = Solution(
@@ -219,13 +228,13 @@ def solve(
         trouble=record.get("trouble"),
         factors=None if factors is None else factors_of(factors, x_shape),
         _x=None if factors is not None else answer["x"].reshape(x_shape),
-        check_calls=calls,
+        check_calls={} if check_calls is None else check_calls,
     )
     if verbose:
         print(solution)
     if answer["exception"] is not None:
         raise Interrupted(solution) from answer["exception"]
-    warn_of(answer, stacklevel=2)
+    warn_of(answer, stacklevel=3)
     if not solution.solved and solution.status != "stopped by observer":
         message = (
             f"the solve ended with status '{solution.status}' after {solution.n_iter} iterations at a certified "
@@ -233,13 +242,15 @@ def solve(
         )
         if solution.trouble is not None:
             message += f": {solution.trouble}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return solution
 
 
-def _known_type(name: str, value: Any, kind: Any, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {what}; got {value!r}")
+def _check_seed(seed: Any) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise TypeError(f"seed must be a whole number that is not negative; got {seed!r}")
+    if seed < 0:
+        raise ValueError(f"seed must be a whole number that is not negative; got {seed}")
 
 
 def _printing(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[dict[str, Any]], Any]:
@@ -314,8 +325,20 @@ def _side(
     own_start = getattr(given, "start", point)
     if own_start is None:
         own_start = given.lmo(np.zeros(shape))
-    described = (lmo, float(given.diameter), _point(f"{name}.start", own_start, shape))
+    described = (lmo, _diameter(name, given.diameter), _point(f"{name}.start", own_start, shape))
     return shape, described, _flat_or_none(start_name, point, shape)
+
+
+def _diameter(name: str, given: Any) -> float:
+    try:
+        diameter = float(given)
+    except (TypeError, ValueError):
+        diameter = np.nan
+    if not 0.0 < diameter < np.inf:
+        raise ValueError(
+            f"{name}.diameter must be a positive number, an upper bound of the Euclidean distance of two points of the set; got {given!r}"
+        )
+    return diameter
 
 
 def _point(name: str, answer: Any, shape: tuple[int, ...]) -> Floats:
@@ -325,6 +348,11 @@ def _point(name: str, answer: Any, shape: tuple[int, ...]) -> Floats:
             raise ValueError(f"{name} returned shape {answer.shape}, expected {shape}")
         return flat(name, answer.toarray().reshape(shape), shape)
     if not isinstance(answer, tuple):
+        if answer is not None and np.ndim(answer) == 0 and shape != ():
+            raise ValueError(
+                f"{name} returned the number {answer!r}; it must return a point of the set, as an array of shape {shape} or as "
+                "(indices, values) of the entries that are not zero"
+            )
         return flat(name, answer, shape)
     indices, values = (np.asarray(part) for part in answer)
     dim = int(np.prod(shape))

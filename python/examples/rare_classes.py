@@ -1,4 +1,4 @@
-"""Rare classes: balanced logistic regression against robust models, the table of docs/choosing-the-model.md.
+"""Rare classes: balanced logistic regression against robust models, as in docs/choosing-the-model.md on fewer splits.
 
 Of three data sets of scikit-learn a part of the rows is taken to train on, of every class fewer than of the one before. Means over
 seeds (5, or the first argument) of the recall of the worst class and of the mean loss of the worst tenth of the test rows (CVaR 10 %),

@@ -282,3 +282,14 @@ def test_row_starts_that_fall_are_refused(iris):
     rows.indptr[3] = 400
     with pytest.raises(ValueError, match="row 3 ends before it starts"):
         RobustClassifier().fit(rows, y)
+
+
+@pytest.mark.parametrize("ball", ["nuclear", "l2", "l1", "group-l1"])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_every_ball_and_loss_is_fitted_with_a_certificate(ball, loss):
+    X, y = load_iris(return_X_y=True)
+    model = RobustClassifier(ball=ball, loss=loss, tau=20.0, tol=1e-2).fit(X, y)
+    assert model.certificate_["solved"] and model.certificate_["gap"] <= 1e-2
+    assert model.score(X, y) > 0.94
+    again = RobustClassifier(ball=ball, loss=loss, tau=20.0, tol=1e-2, warm_start=True).fit(X, y)
+    assert again.fit(X, y).n_iter_ <= model.n_iter_

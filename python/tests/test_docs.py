@@ -30,10 +30,10 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True)
     # what the page takes for granted
-    weights = {"w": 1.0 + y, "hospital": X[:, 0] > 6}
+    weights = {"w": 1.0 + y, "hospital": X[:, 0] > 6, "targets": X[:, :2]}
     names = {"X": X, "y": y, **weights, "X_new": X[::10], "problem": Game(), "other": {}}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 11
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
         names["other"] = names["model"]
@@ -50,6 +50,7 @@ def test_the_code_of_the_pages_on_problems_and_sets_runs(capsys):
     for name, count, shown in (
         ("your-own-problem.md", 2, "grad_x does not fit problem.value"),
         ("your-own-set.md", 2, "no fault found"),
+        ("games.md", 1, "value                 between 1.5"),
     ):
         blocks = re.findall(r"```python\n(.*?)```", PAGE.with_name(name).read_text(), re.DOTALL)
         assert len(blocks) == count

@@ -18,7 +18,8 @@ print(json.dumps([[r["check_name"], r["status"], str(r["exception"])] for r in r
 """
 
 
-@pytest.mark.parametrize("estimator", ["RobustClassifier()", "RobustClassifierCV(taus=3)"])
+@pytest.mark.parametrize("estimator", ["RobustClassifier()", "RobustClassifierCV(taus=3)", "RobustRegressor()"]
+)
 def test_every_check_of_scikit_learn_is_made_and_passes(estimator):
     run = subprocess.run(
         [sys.executable, "-c", CHECKS, estimator],

@@ -11,7 +11,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 12
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
@@ -36,8 +36,13 @@ def test_an_example_runs(script, rust_examples):
         "callback_overhead": "overhead of Python",
         "own_game": "worth between 0.133416",
         "own_set": "certified gap 0.0",
+        "poker_and_blotto": "Kuhn's poker             value -0.0555556 to -0.0555556",
+        "quadratic_models": "quadratic network: certified gap",
         "rare_classes": "digits   couloir balanced, tol 0.01",
         "robust_completion": "huber    certified gap",
+        "robust_portfolio": "certified gap of the robust one",
+        "robust_shortest_path": "robust mixture:",
+        "security_game": "patrols of the game:",
         "text_against_logistic_regression": "certified gap of the robust fit",
     }
     assert expected[script.stem] in run.stdout

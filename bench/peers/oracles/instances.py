@@ -125,16 +125,18 @@ def rows_instance(name, words, loss, mu, matrix, target):
     return with_start(Instance(name, settings, {"matrix": matrix.ravel(), "target": target}))
 
 
-def robust_costs(words, mu, seed, scenarios=20, largest=None):
-    """The worst mixture of `scenarios` uniform cost vectors: numbers below 1, or integers from 0 to `largest`."""
+def robust_costs(words, mu, seed, scenarios=20, largest=None, scale=1.0, repeats=1, least=0.0):
+    """The worst mixture of `scenarios` uniform cost vectors: numbers from `least` to `scale`, or integers from 0 to `largest`; each vector is
+    there `repeats` times."""
     rng = np.random.default_rng(seed)
     dim = sets.make(words).dim
     if largest is None:
-        matrix = rng.uniform(size=(scenarios, dim))
+        matrix = least + (scale - least) * rng.uniform(size=(scenarios, dim))
     else:
         matrix = rng.integers(0, largest + 1, size=(scenarios, dim)).astype(float)
+    matrix = np.repeat(matrix, repeats, axis=0)
     name = f"robust {words.split()[0]} mu={mu:g} seed={seed}"
-    return rows_instance(name, words, "linear", mu, matrix, np.zeros(scenarios))
+    return rows_instance(name, words, "linear", mu, matrix, np.zeros(len(matrix)))
 
 
 def worst_case_squares(words, seed, rows=400, lambda_n=1.0):
@@ -264,10 +266,26 @@ def others(seed):
         yield rectangular_game(words, other, seed)
 
 
+def drawn(seed):
+    """Instances of further kinds, drawn after the method was settled: other sets, small penalties, scales, duplicates."""
+    for words, mu in (("trees 12", 0.1), ("trees 20", 1e-3), ("choices 15 8", 1e-6), ("assignments 20", 1e-6)):
+        yield named(f"robust {words}, mu={mu:g} seed={seed}", robust_costs(words, mu, seed))
+    for words, rows in (("trees 15", 200), ("knapsacks 60 90", 150), ("choices 20 10", 300), ("points 30 300", 80)):
+        yield named(f"squares {words}, {rows} rows seed={seed}", worst_case_squares(words, seed, rows))
+    for words in ("knapsacks 60 90", "points 60 900"):
+        costs = robust_costs(words, 0.01, seed, scenarios=30, least=-1.0)
+        yield named(f"robust {words}, costs of both signs, mu=0.01 seed={seed}", costs)
+    yield named(f"robust paths 20, costs to 1e-3, mu=1e-06 seed={seed}", robust_costs("paths 20", 1e-6, seed, scale=1e-3))
+    yield named(f"robust assignments 25, costs to 1e3, mu=10 seed={seed}", robust_costs("assignments 25", 10.0, seed, scale=1e3))
+    yield named(f"robust assignments 10, each scenario twice, mu=0.05 seed={seed}", robust_costs("assignments 10", 0.05, seed, repeats=2))
+    yield rectangular_game("trees 9", "choices 6 5", seed)
+    yield rectangular_game("knapsacks 20 30", "points 12 90", seed)
+
+
 def main():
-    """Writes `one_block`, `games` and `others` of a seed to files of a folder: instances.py FOLDER SEED."""
+    """Writes `one_block`, `games`, `others` and `drawn` of a seed to files of a folder: instances.py FOLDER SEED."""
     folder, seed = sys.argv[1], int(sys.argv[2])
-    for instance in [*one_block(seed), *games(seed), *others(seed)]:
+    for instance in [*one_block(seed), *games(seed), *others(seed), *drawn(seed)]:
         write(instance, f"{folder}/{instance.name.replace(' ', '_')}.instance")
 
 

@@ -45,7 +45,8 @@ def recorded(instance, path):
 def main():
     warnings.simplefilter("ignore")
     for seed in [int(word) for word in sys.argv[1:]] or range(3):
-        for instance in [*instances.one_block(seed), *instances.games(seed)]:
+        kinds = (instances.one_block, instances.games, instances.others, instances.drawn)
+        for instance in (instance for kind in kinds for instance in kind(seed)):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "instance"
                 instances.write(instance, path)

@@ -104,7 +104,83 @@ class Blotto:
         return x.ravel()
 
 
-KINDS = {"assignments": Assignments, "paths": GridPaths, "subsets": Subsets, "l1": L1Ball, "blotto": Blotto}
+class SpanningTrees:
+    """Spanning trees of the complete graph on n nodes, by their edges (0, 1), (0, 2), ..., (1, 2), ..."""
+
+    def __init__(self, n):
+        self.n, self.dim = n, n * (n - 1) // 2
+        self.ends = [(i, j) for i in range(n) for j in range(i + 1, n)]
+
+    def vertex(self, g):
+        x, part = np.zeros(self.dim), list(range(self.n))
+        for edge in np.argsort(g, kind="stable"):
+            i, j = (part[end] for end in self.ends[edge])
+            if i != j:
+                x[edge] = 1
+                part = [i if p == j else p for p in part]
+        return x
+
+
+class Knapsacks:
+    """0 and 1 for each of n things, of which thing j weighs 1 + (7 j mod 11), with at most `capacity` in all."""
+
+    def __init__(self, n, capacity):
+        self.dim, self.capacity = n, capacity
+        self.weight = [1 + 7 * j % 11 for j in range(n)]
+
+    def vertex(self, g):
+        best = np.zeros(self.capacity + 1)  # the least cost within a capacity
+        taken = np.zeros((self.dim, self.capacity + 1), dtype=bool)
+        for j, w in enumerate(self.weight):
+            with_it = np.full_like(best, np.inf)
+            with_it[w:] = best[: self.capacity + 1 - w] + g[j]
+            taken[j] = with_it < best
+            best = np.minimum(best, with_it)
+        x, left = np.zeros(self.dim), self.capacity
+        for j in reversed(range(self.dim)):
+            if taken[j, left]:
+                x[j] = 1
+                left -= self.weight[j]
+        return x
+
+
+class Choices:
+    """One of k things, n times: a product of n simplices."""
+
+    def __init__(self, n, k):
+        self.n, self.k, self.dim = n, k, n * k
+
+    def vertex(self, g):
+        x = np.zeros((self.n, self.k))
+        x[np.arange(self.n), g.reshape(self.n, self.k).argmin(axis=1)] = 1
+        return x.ravel()
+
+
+class Points:
+    """The hull of `count` points in `dim` dimensions, from an integer hash; every point is there three times, the second time moved
+    by 1e-9, so that vertices are duplicates or nearly so."""
+
+    def __init__(self, dim, count):
+        self.dim = dim
+        i, j = np.arange(count, dtype=np.uint64)[:, None] // 3, np.arange(dim, dtype=np.uint64)[None, :]
+        hashed = ((i * 7919 + j * 104729 + 12345) * 2654435761) % 2**32
+        self.points = hashed / 2**32 + 1e-9 * (np.arange(count)[:, None] % 3 == 1)
+
+    def vertex(self, g):
+        return self.points[(self.points @ g).argmin()].copy()
+
+
+KINDS = {
+    "assignments": Assignments,
+    "paths": GridPaths,
+    "subsets": Subsets,
+    "l1": L1Ball,
+    "blotto": Blotto,
+    "trees": SpanningTrees,
+    "knapsacks": Knapsacks,
+    "choices": Choices,
+    "points": Points,
+}
 
 
 def make(words):

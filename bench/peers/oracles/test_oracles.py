@@ -2,7 +2,7 @@
 
 import tempfile
 import unittest
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 import column_generation
@@ -40,6 +40,27 @@ def all_subsets(dim, k):
         yield x
 
 
+def all_trees(n):
+    """Every set of n - 1 edges of the complete graph that joins all nodes."""
+    ends = list(combinations(range(n), 2))
+    for chosen in combinations(range(len(ends)), n - 1):
+        part = list(range(n))
+        for edge in chosen:
+            i, j = (part[end] for end in ends[edge])
+            part = [i if p == j else p for p in part]
+        if len(set(part)) == 1:
+            x = np.zeros(len(ends))
+            x[list(chosen)] = 1
+            yield x
+
+
+def all_knapsacks(n, capacity):
+    weight = [1 + 7 * j % 11 for j in range(n)]
+    for chosen in product((0, 1), repeat=n):
+        if np.dot(chosen, weight) <= capacity:
+            yield np.array(chosen, dtype=float)
+
+
 class Oracles(unittest.TestCase):
     def test_each_oracle_finds_the_best_of_all_vertices(self):
         rng = np.random.default_rng(3)
@@ -49,6 +70,10 @@ class Oracles(unittest.TestCase):
             (sets.Subsets(7, 3), list(all_subsets(7, 3))),
             (sets.L1Ball(5, 2.0), [s * 2.0 * e for e in np.eye(5) for s in (-1, 1)]),
             (sets.Blotto(4, 3), list(pure_strategies.placements(4, 3))),
+            (sets.SpanningTrees(5), list(all_trees(5))),
+            (sets.Knapsacks(7, 15), list(all_knapsacks(7, 15))),
+            (sets.Choices(3, 3), [np.concatenate(c) for c in product(np.eye(3), repeat=3)]),
+            (sets.Points(4, 20), list(sets.Points(4, 20).points)),
         ]
         for x_set, vertices in cases:
             self.assertEqual(x_set.dim, len(vertices[0]))

@@ -4,7 +4,8 @@ use crate::draw::Draw;
 use crate::exact::{Enclosure, Exact, exact, exact_vector, max, rounded};
 use crate::subject::Subject;
 use couloir::domain::Confidence;
-use couloir::run::{Status, StopRules};
+use couloir::oracles::Counter;
+use couloir::run::{Status, StopRules, WallClock};
 use couloir::solver::{
     ApgSettings, BatchedSettings, CertifiedSettings, MpcgsSettings, MpscgsSettings, SvreSettings,
 };
@@ -18,6 +19,11 @@ pub const ULPS: f64 = 4.0;
 /// The same, for each iteration, for a set that is known by its oracle alone: nobody can repair a point of it, and every mixture of
 /// its answers rounds.
 pub const ULPS_OF_MIXTURES: f64 = 4.0;
+
+/// Linear minimisations that a case may spend on each of its sets. A run that is ended by a limit has a certificate, which is judged.
+const LINEAR_MINIMISATIONS: u64 = 10_000;
+/// Seconds that a case may take, where no other limit ends it.
+const SECONDS: f64 = 60.0;
 
 /// The names of all methods, as users type them.
 #[must_use]
@@ -326,8 +332,12 @@ impl Case {
         rules.iterations = Some(iterations(self.method.name()).min(self.iterations));
         rules.relative_gap = Some(self.tolerance);
         rules.evaluate_every = self.every;
+        rules.seconds = Some(SECONDS);
+        rules.limits = [Counter::LoX, Counter::LoY].map(|of| (of, LINEAR_MINIMISATIONS)).to_vec();
         let method = self.method.clone();
-        self.subject.with(|f, x, y| Solve::new(f, x, y).method(method).rules(rules).run())
+        self.subject.with(|f, x, y| {
+            Solve::new(f, x, y).method(method).rules(rules).clock(WallClock::start()).run()
+        })
     }
 
     /// Solves the case and compares.

@@ -42,7 +42,8 @@ fn run(arguments: &[String]) -> Result<bool, String> {
         let judged = case.judge();
         writeln!(out, "{case:#?}\n{judged:#?}").map_err(broken)?;
         let table = Table::default().and(&[judged]);
-        table.faults(1).iter().try_for_each(|f| writeln!(out, "{f}")).map_err(broken)?;
+        let (faults, low) = (table.faults(1), table.low_estimates(1));
+        faults.iter().chain(&low).try_for_each(|f| writeln!(out, "{f}")).map_err(broken)?;
         return Ok(table.is_clean());
     }
     let mut table = Table::default();
@@ -54,6 +55,12 @@ fn run(arguments: &[String]) -> Result<bool, String> {
         let _ = writeln!(std::io::stderr(), "{done} of {cases}, {} wrong", table.all.wrong);
     }
     writeln!(out, "{cases} problems, seed {seed}\n{}", table.markdown()).map_err(broken)?;
+    for seed in table.ended_by_the_clock() {
+        writeln!(out, "case {seed}: ended by the clock").map_err(broken)?;
+    }
+    for low in table.low_estimates(faults) {
+        writeln!(out, "low estimate: {low}").map_err(broken)?;
+    }
     for fault in table.faults(faults) {
         writeln!(out, "{fault}\n  repeat with: scripts/certify --case {}", seed_of(&fault))
             .map_err(broken)?;

@@ -191,6 +191,7 @@ impl Quadratic {
             lxy: Some(coupling),
             lyy: Some(largest(&self.hy)).filter(|v| *v > 0.0),
             mu: Some(smallest(&self.hy)).filter(|v| *v > 0.0),
+            mu_x: Some(smallest(&self.hx)).filter(|v| *v > 0.0),
         }
     }
 

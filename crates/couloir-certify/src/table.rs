@@ -1,6 +1,7 @@
 //! The table of a run: how many certificates were below the truth, and how far above it the others are.
 
 use crate::judge::{Judged, Verdict};
+use couloir::run::Status;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -78,6 +79,10 @@ pub struct Table {
     reasons: BTreeMap<String, u64>,
     /// Cases that are not right: how many roundings they are off by, and what they are.
     faults: Vec<(f64, String)>,
+    /// Estimates on the wrong side of the truth, in the same way.
+    low: Vec<(f64, String)>,
+    /// Cases that were ended by the clock.
+    slow: Vec<u64>,
 }
 
 const GROUPS: [&str; 4] = ["problems", "sets of x, y", "given as", "method"];
@@ -104,6 +109,12 @@ impl Table {
         match judged {
             Judged::Verdict(verdict) => {
                 *self.statuses.entry(verdict.status.clone()).or_default() += 1;
+                if verdict.is_low_estimate() {
+                    self.low.push((verdict.roundings(), fault(verdict)));
+                }
+                if verdict.status == Status::TimeLimit.to_string() {
+                    self.slow.push(verdict.seed);
+                }
                 if !verdict.is_right() {
                     self.faults.push((verdict.roundings().max(verdict.farthest()), fault(verdict)));
                 }
@@ -134,9 +145,19 @@ impl Table {
     /// Cases that are not right: the worst ones, with the command that repeats them.
     #[must_use]
     pub fn faults(&self, most: usize) -> Vec<String> {
-        let mut faults: Vec<&(f64, String)> = self.faults.iter().collect();
-        faults.sort_by(|a, b| b.0.total_cmp(&a.0));
-        faults.iter().take(most).map(|(_, fault)| fault.clone()).collect()
+        worst_of(&self.faults, most)
+    }
+
+    /// The same of estimates on the wrong side of the truth, by no more than they may be.
+    #[must_use]
+    pub fn low_estimates(&self, most: usize) -> Vec<String> {
+        worst_of(&self.low, most)
+    }
+
+    /// The seeds of cases that were ended by the clock, which another machine may end elsewhere.
+    #[must_use]
+    pub fn ended_by_the_clock(&self) -> &[u64] {
+        &self.slow
     }
 
     /// How many certificates of a method were judged.
@@ -192,6 +213,12 @@ impl Table {
         }
         text
     }
+}
+
+fn worst_of(faults: &[(f64, String)], most: usize) -> Vec<String> {
+    let mut faults: Vec<&(f64, String)> = faults.iter().collect();
+    faults.sort_by(|a, b| b.0.total_cmp(&a.0));
+    faults.iter().take(most).map(|(_, fault)| fault.clone()).collect()
 }
 
 fn fault(v: &Verdict) -> String {

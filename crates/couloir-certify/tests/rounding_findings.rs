@@ -8,7 +8,7 @@ use couloir::solver::CertifiedSettings;
 use couloir::{Method, Solution, Solve};
 use couloir_certify::draw::Draw;
 use couloir_certify::exact::{exact, exact_vector, rounded};
-use couloir_certify::judge::{Short, Truth, compare};
+use couloir_certify::judge::{Case, Judged, Short, Truth, compare, method_names};
 use couloir_certify::quadratic::Quadratic;
 use couloir_certify::sets::Set;
 
@@ -289,4 +289,42 @@ fn a_game_that_is_hardly_concave_is_not_given_up() {
         }
     }
     assert!(given_up.is_empty(), "{given_up:#?}");
+}
+
+// the long run ----------------------------------------------------------------------------------------------------
+
+/// Closures whose gradients vanish at the start, which were certified at 0 in [0, 0] with members of the sets that are worse by 1e-9; and
+/// pairwise steps that rounding made negative, out of a ball that was then accused of a wrong oracle.
+#[test]
+fn cases_that_the_long_run_found_wrong_are_right() {
+    for (seed, form, method) in [
+        (11684757753108401635, "closures", "certified"),
+        (1559683401045979487, "QuadraticBilinear", "sppfw"),
+    ] {
+        let judged = Case::new(seed, &method_names()).judge();
+        let Judged::Verdict(verdict) = judged else { panic!("case {seed}: {judged:?}") };
+        assert_eq!([verdict.names[2].as_str(), verdict.names[3].as_str()], [form, method]);
+        assert!(verdict.is_right() && !verdict.is_low_estimate(), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_gradient_that_vanishes_at_the_start_is_not_taken_to_vanish_elsewhere() {
+    let f = Quadratic {
+        hx: vec![0.0],
+        hy: vec![1e-2; 3],
+        b: vec![1e11, -3e10, 2e10],
+        cx: vec![0.0],
+        cy: vec![0.0; 3],
+        x0: vec![0.0],
+        y0: vec![137.0 / 3.0; 3],
+        value: 0.0,
+    };
+    let sets = (Set::L2 { dim: 1, radius: 4e-6 }, Set::Simplex { dim: 3, total: 137.0 });
+    let problem = f.closures().expect("a problem");
+    let (x_set, y_set) = (sets.0.domain().expect("a ball"), sets.1.domain().expect("a simplex"));
+    let solve = Solve::new(&problem, &*x_set, &*y_set).iterations(20);
+    let certificate = solve.run().expect("a run").outcome.certificate;
+    // a unit in the last place of y is worth 1e11 * 1e-14 * 4e-6
+    assert!(certificate.gap > 4e-9 && certificate.lower < -2e-9, "{certificate:?}");
 }

@@ -5,8 +5,9 @@ use crate::interrupt::listen;
 use crate::progress::Progress;
 use crate::terminal::shown_path;
 use crate::values::{bytes, show_bytes, table, threads};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
+use couloir::io::write_atomically;
 use couloir_data::catalogue::{self, CATALOGUE, Entry, KnownDigest};
 use couloir_data::fetch::{Checked, FetchOptions, fetch};
 use couloir_data::generate::TextLike;
@@ -97,9 +98,19 @@ pub struct Generate {
     /// Class c has a size in proportion to 1/c^E: 0 for equal classes, 1 for Zipf
     #[arg(long, value_name = "E", default_value_t = 0.0, allow_hyphen_values = true)]
     imbalance: f64,
-    /// Everything random follows from this
+    /// Share of rows in a minority, 0 to 1, some of whose words speak for another class: models that do well on the majority
+    /// fail on it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, allow_hyphen_values = true)]
+    minority: f64,
+    /// Where to write the group of each row, one per line: majority or minority
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+    /// Everything random follows from this and from --sample
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Draw other rows of the same text, for example to test on: the meaning of words follows from --seed alone
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    sample: u64,
     /// Where to write; a name in .bz2 or .gz is packed so [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -214,19 +225,29 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
         .topic(options.topic)
         .label_noise(options.label_noise)
         .imbalance(options.imbalance)
-        .seed(options.seed);
+        .minority(options.minority)
+        .seed(options.seed)
+        .sample(options.sample);
     if let Some(density) = options.density {
         text = text.density(density);
     }
-    if let Some(path) = &options.output {
-        prepare_outputs(&[], &[("--output", path)])?;
-    }
-    listen(options.output.iter().cloned().collect());
+    let files = [("--output", &options.output), ("--groups", &options.groups)];
+    let outputs: Vec<(&str, &Path)> =
+        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect();
+    prepare_outputs(&[], &outputs)?;
+    listen(outputs.iter().map(|(_, path)| path.to_path_buf()).collect());
     text.check().map_err(name_option)?;
     let what = format!("data of {rows} rows and {features} features");
     options.limits.memory.check(&what, text.memory(), "make less")?;
     on_threads(options.threads, || {
-        let data = text.generate()?;
+        let (data, groups) = text.generate_with_groups()?;
+        if let Some(path) = &options.groups {
+            let name = |group: &u32| if *group == 0 { "majority" } else { "minority" };
+            write_atomically(path, |out| {
+                groups.iter().try_for_each(|g| writeln!(out, "{}", name(g)))
+            })
+            .with_context(|| format!("{}", path.display()))?;
+        }
         let Some(path) = &options.output else {
             return Ok(libsvm::write_to(out, &data)?);
         };

@@ -5,14 +5,15 @@ mod summary;
 use crate::checkpoints::{CheckpointOptions, FitObserver};
 use crate::data_sets::DataSet;
 use crate::failure::warn;
-use crate::files::{on_threads, prepare_outputs};
+use crate::files::{Source, on_threads, prepare_outputs};
 use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
 use crate::terminal::shown_path;
+use crate::tested::Tested;
 use crate::trace_file::write_trace;
-use crate::values::positive;
+use crate::values::{Radius, radius};
 use anyhow::{Context, Result};
 use couloir::io::write_atomically;
 use couloir::model::{FitRecord, Fitted, RobustFit};
@@ -46,13 +47,19 @@ pub struct Options {
     /// hard
     #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
+    /// Labelled rows that the page measures the model on
+    #[arg(long, value_name = "FILE", requires = "report", help_heading = "Results")]
+    test: Option<PathBuf>,
+    /// File with the group of each row of --test, one label per line
+    #[arg(long, value_name = "FILE", requires = "test", help_heading = "Results")]
+    test_groups: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long, help_heading = "Results")]
     quiet: bool,
 
-    /// Radius of the nuclear-norm ball [default: sqrt(n h) / mean row norm]
-    #[arg(long, value_name = "T", value_parser = positive, allow_hyphen_values = true, help_heading = "Problem")]
-    tau: Option<f64>,
+    /// Radius of the ball: a number, auto, or a multiple of it like 0.5auto [default: auto, which is sqrt(n h) / mean row norm]
+    #[arg(long, value_name = "T", value_parser = radius, allow_hyphen_values = true, help_heading = "Problem")]
+    tau: Option<Radius>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -85,6 +92,8 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     let inputs: Vec<(&str, &Path)> = [("the data", data.path())]
         .into_iter()
         .chain(options.settings.row_files())
+        .chain(options.test.as_deref().map(|path| ("--test", path)))
+        .chain(options.test_groups.as_deref().map(|path| ("--test-groups", path)))
         .chain(resumed)
         .collect();
     prepare_outputs(&inputs, &outputs)?;
@@ -122,6 +131,7 @@ fn what_is_left(options: &Options) -> String {
 
 fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRecord, Fitted)> {
     let file = data.path();
+    let test = options.test.as_deref().map(Source::find).transpose()?;
     let mut progress = Progress::start(options.quiet, &format!("reading {}", shown_path(file)));
     let mut data = options.settings.load(data, |n, d, h, entries| {
         (format!("a fit of {n} rows, {d} features and {h} classes"), fit.memory(n, d, h, entries))
@@ -129,7 +139,13 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     let (n, h, entries) = (data.len(), data.classes.len(), data.nonzeros());
     progress.doing("starting");
     let fit = options.settings.with_rows(fit.clone(), &data)?;
-    let rows = data.take_matrix()?;
+    let mut rows = data.take_matrix()?;
+    let fit = options.settings.for_rows(fit, &rows);
+    let at = || format!("{}", file.display());
+    let columns = options.settings.scale(&fit, &rows).with_context(at)?;
+    if let Some(columns) = &columns {
+        rows = columns.apply(&rows).with_context(at)?;
+    }
     let labels = std::mem::take(&mut data.labels);
     keep(true); // a signal until here has ended the process: nothing was begun, and nothing written
     let scale = fit.scaling.factor(n);
@@ -145,13 +161,24 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
     if let Some(warning) = missed_tolerance::warning(file, &fitted, options.checkpoints.file()) {
         warn(&warning);
     }
+    let model = fitted.classifier(names(&data))?;
+    let model = match &columns {
+        Some(columns) => columns.classifier(&model)?,
+        None => model,
+    };
     if let Some(path) = &options.output {
-        fitted.classifier(names(&data))?.save(path)?;
+        model.save(path)?;
     }
     let mut record = fitted.record(&file.display().to_string(), entries);
+    record.scale = columns.as_ref().map(|columns| columns.name().to_owned());
     record.model = options.output.as_ref().map(|path| path.display().to_string());
     if let Some(path) = &options.report {
-        let page = page(&record, &fitted, &names(&data))?.html();
+        let test = test.map(|source| {
+            options.settings.test_rows(&source, &model, options.test_groups.as_deref())
+        });
+        let test = test.transpose()?;
+        let groups = options.settings.group_names(n)?;
+        let page = page(&record, &fitted, &names(&data), &groups, test.as_ref())?.html();
         write_atomically(path, |out| out.write_all(page.as_bytes()))
             .with_context(|| format!("{}", path.display()))?;
     }
@@ -159,8 +186,19 @@ fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRe
 }
 
 /// The page of a fit to data with these names of classes.
-fn page(record: &FitRecord, fitted: &Fitted, names: &[String]) -> Result<Page> {
+fn page(
+    record: &FitRecord,
+    fitted: &Fitted,
+    names: &[String],
+    group_names: &[String],
+    test: Option<&Tested>,
+) -> Result<Page> {
     let (model, solution) = (fitted.model(), fitted.solution());
+    // of the rows that were not left out
+    let groups = fitted.fit().groups.as_ref().map(|all| match model.places() {
+        None => all.clone(),
+        Some(places) => places.iter().map(|&i| all[i as usize]).collect::<Vec<u32>>(),
+    });
     let n = model.len() as f64;
     let row_weights = model.row_weights(&solution.y);
     let point = |point: &TracePoint| Point::from(&TraceRecord::new(point, model.scale()));
@@ -169,6 +207,9 @@ fn page(record: &FitRecord, fitted: &Fitted, names: &[String]) -> Result<Page> {
         scores: &fitted.scores(),
         labels: model.labels(),
         row_weights: &row_weights.iter().map(|weight| n * weight).collect::<Vec<f64>>(),
+        places: model.places(),
+        groups: groups.as_deref().map(|groups| (groups, group_names)),
+        test: test.map(Tested::rows),
         singular_values: fitted.singular_values(),
         trace: solution.outcome.trace.iter().map(point).collect(),
         ..FitDetails::default()

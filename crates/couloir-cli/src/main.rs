@@ -22,6 +22,7 @@ mod progress;
 mod row_files;
 mod settings;
 mod terminal;
+mod tested;
 mod trace_file;
 mod values;
 

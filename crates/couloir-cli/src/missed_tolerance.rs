@@ -1,7 +1,7 @@
 //! What to say of fits that ended before they reached their tolerance.
 
 use crate::values::show;
-use couloir::model::{Fitted, PathStep};
+use couloir::model::{Fitted, PathStep, SearchStep};
 use couloir::run::Status;
 use std::path::Path;
 
@@ -31,15 +31,17 @@ pub fn warning(data: &Path, fitted: &Fitted, checkpoint: Option<&Path>) -> Optio
 }
 
 /// The warning for the steps of a path over this data.
-pub fn path_warning(data: &Path, steps: &[PathStep], tol: f64) -> Option<String> {
-    let missed: Vec<&PathStep> = steps.iter().filter(|step| !step.status.is_solved()).collect();
+pub fn path_warning(data: &Path, steps: &[SearchStep], tol: f64) -> Option<String> {
+    let fits: Vec<&PathStep> = steps.iter().flat_map(|step| &step.folds).collect();
+    let missed: Vec<&PathStep> =
+        fits.iter().copied().filter(|step| !step.status.is_solved()).collect();
     let first = missed.first()?;
     let largest = missed.iter().map(|step| step.gap).fold(0.0, f64::max);
     Some(format!(
-        "{}: tolerance {tol:?} not reached for {} of {} radii: {}, certified gap up to {}; {}",
+        "{}: tolerance {tol:?} not reached for {} of {} fits: {}, certified gap up to {}; {}",
         data.display(),
         missed.len(),
-        steps.len(),
+        fits.len(),
         first.status,
         show(largest),
         advice(first.status)

@@ -8,7 +8,7 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::{Classifier, ModelFileError, ModelLimits};
 use couloir_data::libsvm::ReadOptions;
 use couloir_data::{DataError, Dataset, Label, LineFault};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct ModelAndData {
@@ -48,7 +48,9 @@ impl ModelAndData {
 
     /// The rows of the data, whatever their labels.
     pub fn rows(&self, source: &Source, model: &Classifier) -> Result<SparseMatrix> {
-        Ok(self.read(source, model, self.limits.read_options(None))?.take_matrix()?)
+        let name = format!("the model {}", self.model.display());
+        let options = self.limits.read_options(None);
+        Ok(read(source, model, &name, &self.limits, options)?.take_matrix()?)
     }
 
     /// The rows of the data and their classes, as the model numbers them.
@@ -57,50 +59,64 @@ impl ModelAndData {
         source: &Source,
         model: &Classifier,
     ) -> Result<(SparseMatrix, Vec<u32>)> {
-        let options = self.limits.read_options(None).labels(numbers(&self.model, model)?);
-        let mut data = self.read(source, model, options)?;
-        let labels = std::mem::take(&mut data.labels);
-        Ok((data.take_matrix()?, labels))
-    }
-
-    fn read(&self, source: &Source, model: &Classifier, options: ReadOptions) -> Result<Dataset> {
-        let name = self.model.display();
-        let data = source.read(&options.features(model.features())).map_err(|error| {
-            let Some(DataError::Line { file, line, fault }) = error.downcast_ref() else {
-                return error;
-            };
-            let at = format!("{}:{line}", file.display());
-            match fault {
-                LineFault::BeyondFeatures { index, features } => bad(format!(
-                    "{at}: index {index}, but the model {name} has only {features} features; leave out what \
-                     it was not trained on"
-                )),
-                LineFault::LabelUnknown { text } => bad(format!(
-                    "{at}: the label `{text}` is no class of the model {name}, which has {}; leave out such rows",
-                    some(model.labels())
-                )),
-                _ => error,
-            }
-        })?;
-        // rows and columns of the data, and weights by classes and by features
-        let (n, entries) = (data.len() as u64, data.nonzeros() as u64);
-        let (h, d) = (model.classes() as u64, model.features() as u64);
-        let what = format!("{}: {n} rows with {entries} entries", source.name().display());
-        let bytes = 24 * (entries + n) + 16 * d * (h + 1);
-        self.limits.memory.check(&what, bytes, "use fewer rows")?;
-        Ok(data)
+        read_labelled(source, model, &format!("the model {}", self.model.display()), &self.limits)
     }
 }
 
+/// The rows of labelled data and their classes, as the model numbers them; `name` is what messages call the model.
+pub fn read_labelled(
+    source: &Source,
+    model: &Classifier,
+    name: &str,
+    limits: &Limits,
+) -> Result<(SparseMatrix, Vec<u32>)> {
+    let options = limits.read_options(None).labels(numbers(name, model)?);
+    let mut data = read(source, model, name, limits, options)?;
+    let labels = std::mem::take(&mut data.labels);
+    Ok((data.take_matrix()?, labels))
+}
+
+fn read(
+    source: &Source,
+    model: &Classifier,
+    name: &str,
+    limits: &Limits,
+    options: ReadOptions,
+) -> Result<Dataset> {
+    let data = source.read(&options.features(model.features())).map_err(|error| {
+        let Some(DataError::Line { file, line, fault }) = error.downcast_ref() else {
+            return error;
+        };
+        let at = format!("{}:{line}", file.display());
+        match fault {
+            LineFault::BeyondFeatures { index, features } => bad(format!(
+                "{at}: index {index}, but {name} has only {features} features; leave out what it was not \
+                 trained on"
+            )),
+            LineFault::LabelUnknown { text } => bad(format!(
+                "{at}: the label `{text}` is no class of {name}, which has {}; leave out such rows",
+                some(model.labels())
+            )),
+            _ => error,
+        }
+    })?;
+    // rows and columns of the data, and weights by classes and by features
+    let (n, entries) = (data.len() as u64, data.nonzeros() as u64);
+    let (h, d) = (model.classes() as u64, model.features() as u64);
+    let what = format!("{}: {n} rows with {entries} entries", source.name().display());
+    let bytes = 24 * (entries + n) + 16 * d * (h + 1);
+    limits.memory.check(&what, bytes, "use fewer rows")?;
+    Ok(data)
+}
+
 /// The labels as LIBSVM files have them: numbers, each once.
-fn numbers(file: &Path, model: &Classifier) -> Result<Vec<Label>> {
-    let file = file.display();
+fn numbers(name: &str, model: &Classifier) -> Result<Vec<Label>> {
     let mut numbers: Vec<Label> = Vec::new();
     for label in model.labels() {
         match Label::parse(label) {
             None => {
                 return Err(bad(format!(
-                    "{file}: its label `{label}` is no number, as labels of data are"
+                    "{name}: its label `{label}` is no number, as labels of data are"
                 )));
             }
             Some(number) => numbers.push(number),
@@ -110,7 +126,7 @@ fn numbers(file: &Path, model: &Classifier) -> Result<Vec<Label>> {
     order.sort_by(|a, b| a.value().total_cmp(&b.value()));
     if let Some(pair) = order.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(bad(format!(
-            "{file}: its labels `{}` and `{}` are the same",
+            "{name}: its labels `{}` and `{}` are the same",
             pair[0], pair[1]
         )));
     }

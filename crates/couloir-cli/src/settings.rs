@@ -5,19 +5,36 @@ use crate::failure::{bad, warn};
 use crate::files::{Limits, Source};
 use crate::model_and_data::some;
 use crate::row_files;
+use crate::tested::Tested;
 use crate::values::{
-    ClassWeights, class_weights, count, inner, method, number, positive, threads, uncertainty,
+    ClassWeights, Radius, ball, class_weights, count, inner, loss, method, number, positive,
+    scale_rule, threads, uncertainty,
 };
 use anyhow::Result;
 use clap::ValueEnum;
+use couloir::linalg::SparseMatrix;
+use couloir::model::loss::LossChoice;
 use couloir::model::uncertainty::UncertaintyChoice;
-use couloir::model::{ClassWeight, DEFAULT_TOL, RobustFit, Scaling, Start};
+use couloir::model::{
+    Ball, ClassWeight, Classifier, ColumnScale, DEFAULT_TOL, RobustFit, ScaleRule, Scaling, Start,
+    is_dense,
+};
 use couloir::{Inner, Method};
 use couloir_data::Dataset;
 use std::path::{Path, PathBuf};
 
+/// The tolerance for dense data: the loosest of 0.1, 0.01 and 0.001 at which a balanced fit of imbalanced iris, wine and digits has the
+/// worst recall of balanced logistic regression within a standard error (docs/choosing-the-model.md).
+const DENSE_TOL: f64 = 1e-2;
+
 #[derive(clap::Args)]
 pub struct Settings {
+    /// Norm of the ball that the weights lie in
+    #[arg(long, value_name = "NAME", value_parser = ball(), default_value = Ball::default().name(), help_heading = "Problem")]
+    ball: Ball,
+    /// Loss of a row: logistic (multinomial), or hinge (smoothed; its probabilities are not calibrated)
+    #[arg(long, value_name = "NAME", value_parser = loss(), default_value = LossChoice::default().name(), help_heading = "Problem")]
+    loss: LossChoice,
     /// What the adversary may do with the weights of the rows
     #[arg(long, value_name = "NAME", value_parser = uncertainty(), default_value = UncertaintyChoice::default().name(), help_heading = "Problem")]
     uncertainty: UncertaintyChoice,
@@ -41,9 +58,14 @@ pub struct Settings {
     /// Number of classes, when the file lacks rows of some [default: the labels seen]
     #[arg(long, value_name = "H", help_heading = "Problem")]
     pub classes: Option<usize>,
-    /// Add an intercept: a constant feature, as large as the heaviest feature (by root mean square)
+    /// Add an intercept: a constant feature, as large as the heaviest feature (by root mean square). Centred columns come with one
     #[arg(long, help_heading = "Problem")]
     intercept: bool,
+    /// Scaling of the columns. auto: centre the columns of dense data (at least half of the cells are not zero) and divide them by their
+    /// standard deviation; on: also divide the columns of sparse data by their largest absolute value; off: take the data as they are.
+    /// The model is for data as they come
+    #[arg(long, value_name = "RULE", value_parser = scale_rule(), default_value = "auto", help_heading = "Problem")]
+    scale: ScaleRule,
 
     /// How to solve it
     #[arg(
@@ -73,9 +95,10 @@ pub struct Settings {
     #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true, help_heading = "Method")]
     pub threads: Option<usize>,
 
-    /// Stop when the certified gap, in units of the loss, is at most this
-    #[arg(long, value_name = "G", value_parser = positive, allow_hyphen_values = true, default_value_t = DEFAULT_TOL, help_heading = "Limits")]
-    tol: f64,
+    /// Stop when the certified gap, in units of the loss, is at most this [default: 0.01 for dense data, of which at least half of the
+    /// cells are not zero, and 0.1 for sparse data]
+    #[arg(long, value_name = "G", value_parser = positive, allow_hyphen_values = true, help_heading = "Limits")]
+    tol: Option<f64>,
     /// Stop after this many seconds of the method's own work
     #[arg(long, value_name = "S", value_parser = positive, allow_hyphen_values = true, help_heading = "Limits")]
     max_time: Option<f64>,
@@ -128,16 +151,24 @@ impl Settings {
     }
 
     /// The fit that is asked for.
-    pub fn fit(&self, tau: Option<f64>) -> Result<RobustFit> {
+    pub fn fit(&self, tau: Option<Radius>) -> Result<RobustFit> {
+        let (tau, times) = match tau {
+            None => (None, 1.0),
+            Some(Radius::Given(tau)) => (Some(tau), 1.0),
+            Some(Radius::Auto(times)) => (None, times),
+        };
         let fit = RobustFit::default()
             .scaling(self.objective.into())
             .start(self.start.into())
             .method(self.method()?)
+            .ball(self.ball)
             .tau(tau)
+            .tau_times(times)
+            .loss(self.loss)
             .uncertainty(self.uncertainty)
             .level(self.level)
             .intercept(self.intercept)
-            .tol(self.tol)
+            .tol(self.tol.unwrap_or(DEFAULT_TOL))
             .max_seconds(self.max_time)
             .max_memory(self.limits.memory.limit())
             .max_grads(self.max_grads)
@@ -183,6 +214,42 @@ impl Settings {
         };
         let groups = groups.map(|(groups, _)| groups);
         Ok(fit.weights(weights).groups(groups).class_weight(class_weight))
+    }
+
+    /// The names of the groups of so many rows, by their numbers; none where no groups are given.
+    pub fn group_names(&self, rows: usize) -> Result<Vec<String>> {
+        let groups =
+            self.groups.as_deref().map(|file| row_files::groups(file, rows)).transpose()?;
+        Ok(groups.map(|(_, names)| names).unwrap_or_default())
+    }
+
+    /// Rows to test a model on, with their groups.
+    pub fn test_rows(
+        &self,
+        source: &Source,
+        model: &Classifier,
+        groups: Option<&Path>,
+    ) -> Result<Tested> {
+        Tested::new(source, model, groups, &self.limits)
+    }
+
+    /// The rule by which columns are scaled.
+    pub fn scale_rule(&self) -> ScaleRule {
+        self.scale
+    }
+
+    /// The fit as it suits these rows: with an intercept if their columns will be centred, and to the tolerance for dense
+    /// data if they are dense and none is set.
+    pub fn for_rows(&self, fit: RobustFit, rows: &SparseMatrix) -> RobustFit {
+        let dense = is_dense(rows);
+        let intercept = fit.intercept || (dense && self.scale != ScaleRule::Off);
+        let tol = if dense && self.tol.is_none() { DENSE_TOL } else { fit.tol };
+        fit.intercept(intercept).tol(tol)
+    }
+
+    /// How the columns of these rows are scaled for this fit.
+    pub fn scale(&self, fit: &RobustFit, rows: &SparseMatrix) -> Result<Option<ColumnScale>> {
+        Ok(ColumnScale::of(rows, fit.weights.as_deref(), self.scale, fit.intercept)?)
     }
 
     /// Reads or makes data to train on, as [`DataSet::load`].

@@ -2,7 +2,9 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use comfy_table::{CellAlignment, Table, presets};
+use couloir::model::loss::{LOSSES, LossChoice};
 use couloir::model::uncertainty::{UNCERTAINTY_SETS, UncertaintyChoice};
+use couloir::model::{Ball, ScaleRule};
 use couloir::solver::Need;
 use couloir::{Inner, Method};
 pub use couloir_report::numbers::{show, show_bytes};
@@ -51,6 +53,42 @@ pub fn uncertainty() -> impl TypedValueParser<Value = UncertaintyChoice> {
     let choices =
         UNCERTAINTY_SETS.iter().map(|set| PossibleValue::new(set.name()).help(about(set)));
     PossibleValuesParser::new(choices).try_map(|name| name.parse::<UncertaintyChoice>())
+}
+
+/// A radius: a number, or a multiple of the one that is chosen from the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Radius {
+    Given(f64),
+    Auto(f64),
+}
+
+/// A radius: `100`, `auto`, or a multiple of it like `0.5auto`.
+pub fn radius(text: &str) -> Result<Radius, String> {
+    match text.strip_suffix("auto") {
+        None if text.parse::<f64>().is_ok() => positive(text).map(Radius::Given),
+        None => {
+            Err("it must be a number above zero, auto, or a multiple of it like 0.5auto".to_owned())
+        }
+        Some("") => Ok(Radius::Auto(1.0)),
+        Some(factor) => positive(factor).map(Radius::Auto),
+    }
+}
+
+/// A loss by its name.
+pub fn loss() -> impl TypedValueParser<Value = LossChoice> {
+    PossibleValuesParser::new(LOSSES.iter().map(|loss| loss.name()))
+        .try_map(|name| name.parse::<LossChoice>())
+}
+
+/// A ball by its norm, with what each is for in the help.
+pub fn ball() -> impl TypedValueParser<Value = Ball> {
+    let choices = Ball::ALL.map(|ball| PossibleValue::new(ball.name()).help(ball.summary()));
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<Ball>())
+}
+
+/// A rule for the scaling of columns.
+pub fn scale_rule() -> impl TypedValueParser<Value = ScaleRule> {
+    PossibleValuesParser::new(["auto", "on", "off"]).try_map(|name| name.parse::<ScaleRule>())
 }
 
 /// A finite number.
@@ -150,6 +188,16 @@ mod tests {
         }
         for text in ["", "G", "-1G", "0", "1X", "nan", "1.2.3M", "inf"] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn radii_are_numbers_or_multiples_of_auto() {
+        assert_eq!(radius("12.5"), Ok(Radius::Given(12.5)));
+        assert_eq!(radius("auto"), Ok(Radius::Auto(1.0)));
+        assert_eq!(radius("0.5auto"), Ok(Radius::Auto(0.5)));
+        for text in ["", "0", "-1auto", "0auto", "autos", "xauto"] {
+            assert!(radius(text).is_err(), "{text}");
         }
     }
 

@@ -23,7 +23,7 @@ fn demo_prints_both_tables_and_writes_model_trace_and_picture() {
         let cell = line.and_then(|line| line.split('|').nth(column)).map(str::trim);
         cell.and_then(|c| c.trim_end_matches(" %").parse().ok()).unwrap_or_else(|| panic!("{out}"))
     };
-    for model in ["robust", "plain"] {
+    for model in ["plain", "class-balanced", "group-robust", "CVaR 30 %"] {
         assert!(cell(model, 7) <= couloir::model::DEFAULT_TOL, "{out}");
     }
     for method in ["certified", "batched", "svre", "spfw"] {

@@ -176,7 +176,12 @@ fn a_fit_has_a_page_of_its_own() {
     generate(folder.path(), "text.svm");
     couloir(folder.path()).args(["fit", "text.svm", "--report", "page.html"]).assert().success();
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
-    for part in ["Singular values of X", "Weights of the rows", "Recall by class", "hardest rows"] {
+    for part in [
+        "Singular values of the weights W",
+        "Weights of the rows",
+        "Recall by class",
+        "hardest rows",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let refused = |path: &str| {

@@ -141,7 +141,7 @@ fn a_missed_tolerance_is_a_warning_with_what_was_reached_and_what_to_do() {
     }
     assert_eq!(limited.lines().count(), 1, "{limited}");
     let path = warning("path text.svm --quiet --tol 1e-9 --max-iters 2 --points 3 -o model");
-    assert!(path.contains("not reached for 3 of 3 radii: iteration limit"), "{path}");
+    assert!(path.contains("not reached for 15 of 15 fits: iteration limit"), "{path}");
     assert_eq!(path.lines().count(), 2, "one for the path and one for the model: {path}");
     assert_eq!(warning("fit text.svm --quiet"), "");
 }

@@ -5,6 +5,10 @@
 //! *topic* of the document's class, up to 150 words of its own; or the topic of a second class, for no
 //! document is about one thing only. How much of it is topic varies from document to document, so some are easy
 //! and some hopeless. Counts become `(1 + ln tf) ln(1 + n / df)` and rows get unit length.
+//!
+//! With a minority rows are of two groups. Documents of both have words from a fourth urn, the *tell-tale* words of a class: of
+//! their own class in the majority, of the next class in the minority. A model that relies on them is right about the
+//! majority and wrong about the minority.
 
 use crate::dataset::{Csr, Dataset, Label};
 use crate::error::{DataError, Result};
@@ -14,6 +18,8 @@ use std::collections::HashMap;
 
 /// Rows that share a random stream: the unit of parallel work, so part of what a seed means.
 const BLOCK: usize = 256;
+/// The share of tell-tale words among those that are not of a topic, where there is a minority.
+const TELL_TALE: f64 = 0.15;
 
 /// What to make.
 ///
@@ -36,7 +42,9 @@ pub struct TextLike {
     topic: f64,
     label_noise: f64,
     imbalance: f64,
+    minority: f64,
     seed: u64,
+    sample: u64,
 }
 
 impl TextLike {
@@ -51,7 +59,9 @@ impl TextLike {
             topic: 0.3,
             label_noise: 0.0,
             imbalance: 0.0,
+            minority: 0.0,
             seed: 0,
+            sample: 0,
         }
     }
 
@@ -79,9 +89,22 @@ impl TextLike {
         self
     }
 
-    /// Everything random is a function of this.
+    /// The share of rows in the minority, whose tell-tale words speak for another class. With 0, the default, there are no
+    /// tell-tale words.
+    pub fn minority(mut self, share: f64) -> Self {
+        self.minority = share;
+        self
+    }
+
+    /// Everything random is a function of this and of the sample.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Other rows of the same text: what words mean is a function of the seed alone.
+    pub fn sample(mut self, sample: u64) -> Self {
+        self.sample = sample;
         self
     }
 
@@ -117,7 +140,9 @@ impl TextLike {
         if !(1.0..=most).contains(&self.density) {
             return fail("density", format!("{} is not in 1..={most}", self.density));
         }
-        for (name, share) in [("topic", self.topic), ("label_noise", self.label_noise)] {
+        let shares =
+            [("topic", self.topic), ("label_noise", self.label_noise), ("minority", self.minority)];
+        for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return fail(name, format!("{share} is not in 0..=1"));
             }
@@ -133,23 +158,58 @@ impl TextLike {
     /// # Errors
     /// Settings out of their range.
     pub fn generate(&self) -> Result<Dataset> {
+        Ok(self.generate_with_groups()?.0)
+    }
+
+    /// The same, and the group of each row: 0 for the majority, 1 for the minority.
+    ///
+    /// ```
+    /// use couloir_data::generate::TextLike;
+    /// let (data, groups) = TextLike::new(400, 1000, 4).minority(0.1).generate_with_groups()?;
+    /// assert_eq!(groups.len(), data.len());
+    /// assert_eq!(groups.iter().sum::<u32>(), 40);
+    /// # Ok::<(), couloir_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Settings out of their range.
+    pub fn generate_with_groups(&self) -> Result<(Dataset, Vec<u32>)> {
         self.check()?;
-        let streams = Streams::new(self.seed);
+        let words = Streams::new(self.seed);
+        let streams = match self.sample {
+            0 => Streams::new(self.seed),
+            sample => Streams::new(words.stream("samples").word() ^ sample),
+        };
         let topics = self.assign_classes(&mut streams.stream("classes"));
-        let urns = Urns::new(self, &mut streams.stream("words"));
+        let groups = self.assign_groups(&mut streams.stream("groups"));
+        let urns = Urns::new(self, &words);
         let blocks: Vec<Vec<(u32, f64)>> = topics
             .par_chunks(BLOCK)
+            .zip(groups.par_chunks(BLOCK))
             .enumerate()
-            .flat_map_iter(|(block, topics)| {
+            .flat_map_iter(|(block, (topics, groups))| {
                 let mut stream = streams.stream(&format!("rows {block}"));
                 let urns = &urns;
-                topics.iter().map(move |&topic| urns.document(self, topic as usize, &mut stream))
+                topics.iter().zip(groups).map(move |(&topic, &group)| {
+                    urns.document(self, topic as usize, group, &mut stream)
+                })
             })
             .collect();
         let rows = self.weigh(&blocks);
         let labels = self.add_noise(topics, &mut streams.stream("label noise"));
         let classes = (1..=self.classes).map(|c| Label::new(c as f64)).collect();
-        Ok(Dataset { rows, labels, classes, features: self.features })
+        Ok((Dataset { rows, labels, classes, features: self.features }, groups))
+    }
+
+    /// A group for every row, in random order.
+    fn assign_groups(&self, stream: &mut Stream) -> Vec<u32> {
+        let few = (self.minority * self.rows as f64).round() as usize;
+        let mut groups = vec![0; self.rows];
+        groups.iter_mut().take(few).for_each(|group| *group = 1);
+        for i in (1..groups.len()).rev() {
+            groups.swap(i, stream.below(i as u64 + 1) as usize);
+        }
+        groups
     }
 
     /// A class for every row: sizes as wanted, none empty, in random order.
@@ -220,13 +280,16 @@ impl TextLike {
 struct Urns {
     background: Alias,
     topics: Vec<(Alias, Vec<u32>)>,
+    /// The tell-tale words of every class, where there is a minority.
+    tell_tale: Vec<(Alias, Vec<u32>)>,
     /// The feature of every rank: frequent words stand anywhere in the alphabet.
     feature: Vec<u32>,
 }
 
 impl Urns {
-    fn new(settings: &TextLike, stream: &mut Stream) -> Self {
+    fn new(settings: &TextLike, streams: &Streams) -> Self {
         let features = settings.features;
+        let stream = &mut streams.stream("words");
         let background =
             Alias::new(&(0..features).map(|rank| zipf(rank as f64, 2.7, 1.05)).collect::<Vec<_>>());
         let mut feature: Vec<u32> = (0..features as u32).collect();
@@ -236,21 +299,29 @@ impl Urns {
         // Topic words are neither the commonest nor all rare: ranks with a log-uniform law.
         let words = (features / (8 * settings.classes)).clamp(1, 150).max(features.min(12) / 2);
         let weights: Vec<f64> = (0..words).map(|k| zipf(k as f64, 4.0, 1.0)).collect();
-        let topics = (0..settings.classes)
-            .map(|_| {
-                let lowest = (features as f64).powf(0.4);
-                let ranks = (0..words)
-                    .map(|_| (lowest * (features as f64 / lowest).powf(unit(stream))) as u32)
-                    .map(|rank| rank.min(features as u32 - 1))
-                    .collect();
-                (Alias::new(&weights), ranks)
-            })
-            .collect();
-        Urns { background, topics, feature }
+        let topic = |stream: &mut Stream| {
+            let lowest = (features as f64).powf(0.4);
+            let ranks: Vec<u32> = (0..words)
+                .map(|_| (lowest * (features as f64 / lowest).powf(unit(stream))) as u32)
+                .map(|rank| rank.min(features as u32 - 1))
+                .collect();
+            (Alias::new(&weights), ranks)
+        };
+        let topics = (0..settings.classes).map(|_| topic(stream)).collect();
+        let more = &mut streams.stream("tell-tale words");
+        let classes = if settings.minority > 0.0 { settings.classes } else { 0 };
+        let tell_tale = (0..classes).map(|_| topic(more)).collect();
+        Urns { background, topics, tell_tale, feature }
     }
 
     /// Words and how often they come, by feature.
-    fn document(&self, settings: &TextLike, class: usize, stream: &mut Stream) -> Vec<(u32, f64)> {
+    fn document(
+        &self,
+        settings: &TextLike,
+        class: usize,
+        group: u32,
+        stream: &mut Stream,
+    ) -> Vec<(u32, f64)> {
         // log-normal with mean 1
         const SPREAD: f64 = 0.5;
         let length = (SPREAD * normal(stream) - SPREAD * SPREAD / 2.0).exp() * settings.density;
@@ -275,7 +346,12 @@ impl Urns {
                 let (odds, words) = &self.topics[class];
                 words[odds.draw(stream)]
             } else {
-                self.background.draw(stream) as u32
+                match self.tell_tale.get((class + group as usize) % settings.classes) {
+                    Some((odds, words)) if draw < 4 * wanted && unit(stream) < TELL_TALE => {
+                        words[odds.draw(stream)]
+                    }
+                    _ => self.background.draw(stream) as u32,
+                }
             };
             *counts.entry(self.feature[rank as usize]).or_insert(0.0) += 1.0;
         }
@@ -366,6 +442,7 @@ mod tests {
             (base().topic(-0.1), "topic"),
             (base().label_noise(1.1), "label_noise"),
             (base().imbalance(f64::NAN), "imbalance"),
+            (base().minority(1.5), "minority"),
         ] {
             match bad.generate() {
                 Err(DataError::Setting { name, .. }) => assert_eq!(name, expected),

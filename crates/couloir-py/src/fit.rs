@@ -2,8 +2,9 @@
 
 use couloir::Method;
 use couloir::linalg::SparseMatrix;
+use couloir::model::loss::{LossChoice, ResidualLoss, ResidualLossChoice};
 use couloir::model::uncertainty::UncertaintyChoice;
-use couloir::model::{ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
+use couloir::model::{Ball, ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
 use couloir::run::{Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::checkpoints::CheckpointOptions;
+use std::sync::Arc;
+
 use crate::failure::to_python;
 use crate::guard::{not_forked, room};
 use crate::records;
@@ -21,7 +24,11 @@ use crate::watch::{Watch, listening};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
+    ball: String,
+    loss: String,
+    threshold: f64,
     tau: Option<f64>,
+    tau_times: f64,
     uncertainty: String,
     level: Option<f64>,
     class_weight: Option<ClassWeights>,
@@ -71,7 +78,9 @@ impl Settings {
             self.class_weight.as_ref().map(ClassWeights::class_weight).transpose()?;
         let fit = RobustFit::default()
             .scaling(scaling)
+            .ball(self.ball.parse::<Ball>().map_err(to_python)?)
             .tau(self.tau)
+            .tau_times(self.tau_times)
             .uncertainty(uncertainty)
             .class_weight(class_weight.unwrap_or_default())
             .level(self.level)
@@ -83,6 +92,39 @@ impl Settings {
             .seed(self.seed);
         fit.check().map_err(to_python)?;
         Ok(fit)
+    }
+
+    /// The fit of classes, with their loss.
+    pub fn fit_of_classes(&self) -> PyResult<RobustFit> {
+        let loss: LossChoice = self.loss.parse().map_err(to_python)?;
+        Ok(self.fit()?.loss(loss))
+    }
+}
+
+/// What rows are fitted to.
+#[derive(FromPyObject)]
+pub enum Answers<'py> {
+    /// The class of each, from 0 on.
+    Classes(PyReadonlyArray1<'py, u32>),
+    /// The targets of each.
+    Targets(PyReadonlyArray2<'py, f64>),
+}
+
+/// The answers, in the core's hands, with their loss.
+enum Aim {
+    Classes(Vec<u32>),
+    Targets(Vec<f64>, Arc<dyn ResidualLoss>),
+}
+
+impl Answers<'_> {
+    fn aim(&self, settings: &Settings) -> PyResult<Aim> {
+        Ok(match self {
+            Answers::Classes(labels) => Aim::Classes(labels.as_slice()?.to_vec()),
+            Answers::Targets(targets) => {
+                let loss: ResidualLossChoice = settings.loss.parse().map_err(to_python)?;
+                Aim::Targets(targets.as_slice()?.to_vec(), loss.loss(settings.threshold))
+            }
+        })
     }
 }
 
@@ -97,16 +139,16 @@ pub struct Start<'py>(
 /// Fits and returns a dict; its entry "exception" holds what Python raised meanwhile, such as `KeyboardInterrupt`,
 /// and the rest is then the best point up to there.
 ///
-/// `x` is a dense array or the tuple `(indptr, indices, data)`.
+/// `x` is a dense array or the tuple `(indptr, indices, data)`; `classes` is the number of classes, or of targets.
 #[pyfunction]
-#[pyo3(signature = (x, centre, factor, labels, classes, settings, start=None, progress=None, checkpoints=None, weights=None, groups=None))]
-#[expect(clippy::too_many_arguments, reason = "only `RobustClassifier` calls it, by name")]
+#[pyo3(signature = (x, centre, factor, answers, classes, settings, start=None, progress=None, checkpoints=None, weights=None, groups=None))]
+#[expect(clippy::too_many_arguments, reason = "only the estimators call it")]
 pub fn fit_robust<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     centre: PyReadonlyArray1<'py, f64>,
     factor: PyReadonlyArray1<'py, f64>,
-    labels: PyReadonlyArray1<'py, u32>,
+    answers: Answers<'py>,
     classes: usize,
     settings: Settings,
     start: Option<Start<'py>>,
@@ -117,17 +159,24 @@ pub fn fit_robust<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     not_forked()?;
     let plan = checkpoints.map(|options| options.plan()).unwrap_or_default();
-    let fit = settings.fit()?.checkpoints(plan);
+    let aim = answers.aim(&settings)?;
+    let fit = match aim {
+        Aim::Classes(_) => settings.fit_of_classes()?,
+        Aim::Targets(..) => settings.fit()?,
+    };
+    let fit = fit.checkpoints(plan);
     let fit = of_rows(fit, weights.as_ref(), groups.as_ref())?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
     check_room(&fit, &rows, classes)?;
-    let labels = labels.as_slice()?.to_vec();
     let start = start.map(|s| from_user(&s, &columns)).transpose()?;
     let watch = Watch::default();
     let work = || {
         let clock = WallClock::start();
-        let model = fit.model(rows, labels, classes)?;
+        let model = match aim {
+            Aim::Classes(labels) => fit.model(rows, labels, classes)?,
+            Aim::Targets(targets, loss) => fit.model_of_targets(rows, targets, classes, loss)?,
+        };
         let warm = start.map_or_else(Warm::default, |start| start.inside(&model));
         let fitted = fit.run_on(model, warm, &clock, &mut watch.observer())?;
         // the data's name and entries are Python's to give
@@ -217,8 +266,7 @@ impl UserStart {
         for (&place, w) in model.class_major(&places).iter().zip(by_classes) {
             x[place as usize] = w;
         }
-        let length =
-            model.x_set().and_then(|set| set.singular_values(&x)).map(|s| s.iter().sum::<f64>());
+        let length = model.norm(&x);
         // a hair inside, for rounding
         let shrink = length.map_or(0.0, |length| {
             if length > 0.0 {

@@ -5,6 +5,7 @@ mod checkpoints;
 mod completion;
 mod failure;
 mod fit;
+mod games;
 mod guard;
 mod page;
 mod path;
@@ -27,6 +28,8 @@ mod _couloir {
     use super::completion::fit_completion;
     #[pymodule_export]
     use super::fit::fit_robust;
+    #[pymodule_export]
+    use super::games::{ready_game, solve_game};
     #[pymodule_export]
     use super::page::write_fit_page;
     #[pymodule_export]

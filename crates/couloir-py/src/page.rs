@@ -2,7 +2,7 @@
 
 use couloir::io::write_atomically;
 use couloir::model::FitRecord;
-use couloir_report::fit_page::{FitDetails, fit_page};
+use couloir_report::fit_page::{FitDetails, TestRows, fit_page};
 use couloir_report::page::Point;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -19,10 +19,22 @@ pub struct Details<'py> {
     scores: PyReadonlyArray2<'py, f64>,
     labels: PyReadonlyArray1<'py, u32>,
     sample_weights: PyReadonlyArray1<'py, f64>,
+    groups: Option<Groups<'py>>,
+    test: Option<Test<'py>>,
     singular_values: PyReadonlyArray1<'py, f64>,
     trace: Trace,
     settings: Vec<(String, String)>,
     versions: Vec<(String, String)>,
+}
+
+/// The group of each row, and the names of the groups.
+type Groups<'py> = (PyReadonlyArray1<'py, u32>, Vec<String>);
+
+/// Rows to test on: scores, labels and groups.
+type Test<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, u32>, Option<Groups<'py>>);
+
+fn groups<'a>(groups: Option<&'a Groups<'_>>) -> PyResult<Option<(&'a [u32], &'a [String])>> {
+    groups.map(|(numbers, names)| Ok((numbers.as_slice()?, &names[..]))).transpose()
 }
 
 /// The columns of a trace that a page shows.
@@ -67,7 +79,19 @@ impl Trace {
 pub fn write_fit_page(record: &str, details: Details<'_>, path: PathBuf) -> PyResult<()> {
     let record: FitRecord = serde_json::from_str(record)
         .map_err(|error| PyValueError::new_err(format!("the record of the fit: {error}")))?;
+    let test = match &details.test {
+        None => None,
+        Some((scores, labels, of)) => Some(TestRows {
+            name: "the test rows".to_owned(),
+            scores: scores.as_slice()?,
+            labels: labels.as_slice()?,
+            groups: groups(of.as_ref())?,
+        }),
+    };
     let details = FitDetails {
+        groups: groups(details.groups.as_ref())?,
+        test,
+        places: None,
         names: &details.names,
         scores: details.scores.as_slice()?,
         labels: details.labels.as_slice()?,

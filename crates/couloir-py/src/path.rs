@@ -1,7 +1,7 @@
 //! Cross-validation along paths of radii.
 
 use couloir::linalg::SparseMatrix;
-use couloir::model::{Labelled, RobustFit, RobustPath, auto_tau as core_auto_tau};
+use couloir::model::{Ball, Labelled, Measures, RobustFit, RobustPath, auto_tau as core_auto_tau};
 use couloir::run::WallClock;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -21,6 +21,7 @@ pub struct Fold<'py> {
     train_labels: PyReadonlyArray1<'py, u32>,
     held_back: Bound<'py, PyAny>,
     held_back_labels: PyReadonlyArray1<'py, u32>,
+    held_back_groups: Option<PyReadonlyArray1<'py, u32>>,
     centre: PyReadonlyArray1<'py, f64>,
     factor: PyReadonlyArray1<'py, f64>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -32,15 +33,19 @@ impl Fold<'_> {
         let columns = Columns { centre: self.centre.as_slice()?, factor: self.factor.as_slice()? };
         let labelled = |x: &Bound<'_, PyAny>, labels: &PyReadonlyArray1<'_, u32>| {
             let rows: SparseMatrix = rows_of(x, &columns)?;
-            PyResult::Ok(Labelled { rows, labels: labels.as_slice()?.to_vec() })
+            PyResult::Ok(Labelled::new(rows, labels.as_slice()?.to_vec()))
         };
         let train = labelled(&self.train, &self.train_labels)?;
-        Ok((train, labelled(&self.held_back, &self.held_back_labels)?))
+        let mut held_back = labelled(&self.held_back, &self.held_back_labels)?;
+        let groups = self.held_back_groups.as_ref();
+        held_back.groups = groups.map(|g| g.as_slice().map(<[u32]>::to_vec)).transpose()?;
+        Ok((train, held_back))
     }
 }
 
-/// Accuracy, recall of the worst class, CVaR 10 % and mean loss on the rows held back.
-type Row = [f64; 4];
+/// Accuracy, recall of the worst class, balanced accuracy, accuracy on the worst group (on all rows where there are no groups), CVaR 10 % and
+/// mean loss on the rows held back.
+type Row = [f64; 6];
 
 /// What each radius gives, for each `level` and then each fold; all paths in parallel.
 #[pyfunction]
@@ -53,7 +58,7 @@ pub fn path_robust(
     levels: Vec<Option<f64>>,
 ) -> PyResult<Vec<Vec<Vec<Row>>>> {
     not_forked()?;
-    let fit = settings.fit()?;
+    let fit = settings.fit_of_classes()?;
     let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
     data.iter().try_for_each(|(train, _)| check_room(&fit, &train.rows, classes))?;
     let of_fold =
@@ -65,7 +70,11 @@ pub fn path_robust(
         let clock = WallClock::start();
         let path = RobustPath::new(fit, taus.clone());
         let path = path.run(train.clone(), held_back, classes, &clock, &mut watch.observer())?;
-        let row = |m: &couloir::model::Measures| [m.accuracy, m.worst_recall, m.cvar, m.mean_loss];
+        let row = |m: &Measures| {
+            let worst_group = m.worst_group_accuracy().unwrap_or(m.accuracy);
+            let recalls = [m.worst_recall, m.balanced_accuracy];
+            [m.accuracy, recalls[0], recalls[1], worst_group, m.cvar, m.mean_loss]
+        };
         couloir::Result::Ok(path.steps.iter().map(|step| row(&step.measures)).collect())
     };
     let work = || -> couloir::Result<Vec<Vec<Vec<Row>>>> {
@@ -83,16 +92,18 @@ pub fn path_robust(
 
 /// The radius that a fit would choose.
 #[pyfunction]
-#[pyo3(signature = (x, centre, factor, classes, weights=None))]
+#[pyo3(signature = (x, centre, factor, classes, ball, weights=None))]
 pub fn auto_tau(
     x: &Bound<'_, PyAny>,
     centre: PyReadonlyArray1<'_, f64>,
     factor: PyReadonlyArray1<'_, f64>,
     classes: usize,
+    ball: &str,
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<f64> {
     not_forked()?;
+    let ball: Ball = ball.parse().map_err(to_python)?;
     let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
-    core_auto_tau(&rows_of(x, &columns)?, classes, weights).map_err(to_python)
+    core_auto_tau(&rows_of(x, &columns)?, classes, weights, ball).map_err(to_python)
 }

@@ -29,6 +29,7 @@ pub struct Functions {
     lxy: Option<f64>,
     lyy: Option<f64>,
     mu: Option<f64>,
+    mu_x: Option<f64>,
 }
 
 /// The functions of a problem in a large matrix, of which it sees thin factors.
@@ -65,7 +66,7 @@ impl Functions {
 
     /// The problem; `callbacks` hears of exceptions in it.
     pub fn problem(mut self, callbacks: &Callbacks) -> PyResult<PythonProblem<'_>> {
-        let constants = block_constants((self.lxx, self.lxy, self.lyy, self.mu));
+        let constants = block_constants((self.lxx, self.lxy, self.lyy, self.mu, self.mu_x));
         constants.check().map_err(to_python)?;
         let samples = self.batches.take().map(|batches| Samples { batches, callbacks });
         let factors = self.factored.take().map(|functions| ByFactors { functions, callbacks });
@@ -73,14 +74,12 @@ impl Functions {
     }
 }
 
-type Constants = (Option<f64>, Option<f64>, Option<f64>, Option<f64>);
+type Constants = (Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<f64>);
 
-fn block_constants((lxx, lxy, lyy, mu): Constants) -> BlockConstants {
-    let mut constants = BlockConstants::default();
-    // no strong concavity is the same as none that is known
-    let mu = mu.filter(|mu| *mu != 0.0);
-    (constants.lxx, constants.lxy, constants.lyy, constants.mu) = (lxx, lxy, lyy, mu);
-    constants
+fn block_constants((lxx, lxy, lyy, mu, mu_x): Constants) -> BlockConstants {
+    // no strong concavity or convexity is the same as none that is known
+    let known = |mu: Option<f64>| mu.filter(|mu| *mu != 0.0);
+    BlockConstants { lxx, lxy, lyy, mu: known(mu), mu_x: known(mu_x) }
 }
 
 /// A problem that asks Python.

@@ -96,6 +96,12 @@ fn catalogued<'a>(
             let sets = sets.into_iter().map(|(parent, actions)| InformationSet { parent, actions });
             Treeplex::new(sets.collect()).map(boxed)
         }
+        "game" => {
+            let game = crate::games::ready(get!(of, "game"), get!(of, "sizes"))?;
+            let (x_set, y_set, _) = game.into_parts();
+            let is_y: bool = get!(of, "is_y");
+            Ok(if is_y { y_set } else { x_set })
+        }
         "product" => {
             let parts: Vec<Described<'_>> = get!(of, "parts");
             let parts: PyResult<Vec<_>> =

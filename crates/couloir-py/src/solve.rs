@@ -35,7 +35,7 @@ pub struct Rules {
 
 impl Rules {
     /// The method that was named, or the one that suits the problem.
-    fn method(&self, suited: impl FnOnce() -> Method) -> PyResult<Method> {
+    pub fn method(&self, suited: impl FnOnce() -> Method) -> PyResult<Method> {
         let method = match &self.method {
             Some(name) => name.parse().map_err(to_python)?,
             None => suited(),
@@ -51,7 +51,7 @@ impl Rules {
     }
 
     /// The rules for a problem with so many samples, where it has any.
-    fn stop(&self, method: &Method, samples: Option<u64>) -> StopRules {
+    pub fn stop(&self, method: &Method, samples: Option<u64>) -> StopRules {
         let mut rules = StopRules::default();
         (rules.gap, rules.relative_gap) = (self.tol, self.relative_tol);
         (rules.seconds, rules.iterations) = (self.max_time, self.max_iter);
@@ -139,9 +139,21 @@ pub fn solve<'py>(
     if let Some(y0) = y0 {
         run = run.start_y(y0.as_slice()?.to_vec());
     }
+    solved(py, run, &callbacks, &callback, (name, records))
+}
+
+/// Runs a solve whose functions and sets tell `callbacks` of exceptions, and makes the dict of it. The method has this name, and the
+/// trace so many records.
+pub fn solved<'py>(
+    py: Python<'py>,
+    run: Solve<'_>,
+    callbacks: &Callbacks,
+    callback: &Option<Py<PyAny>>,
+    (name, records): (&'static str, Option<usize>),
+) -> PyResult<Bound<'py, PyDict>> {
     let mut kept = Kept {
-        callbacks: &callbacks,
-        callback: &callback,
+        callbacks,
+        callback,
         x: Vec::new(),
         y: Vec::new(),
         factors: None,

@@ -345,3 +345,28 @@ impl<'a> FwGap<'a> {
         fw_gap(&mut self.oracles, &self.at, y, &mut self.scratch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_between_two_bounds_has_their_distance_and_no_less() {
+        let exact = Confidence::Exact;
+        let simple = Certificate::between(-1.0, 0.5, 2.0, exact);
+        assert_eq!((simple.gap_x, simple.gap_y), (1.5, 1.5));
+        assert!((3.0..=3.0 + 1e-14).contains(&simple.gap));
+        for (lower, value, upper) in
+            [(0.1, 0.2, 0.3), (-1e16, 0.3, 1e16), (1.0, 1.0 + 3e-16, 1.0 + 1e-15), (2.0, 5.0, 3.0)]
+        {
+            let made = Certificate::between(lower, value, upper, exact);
+            // the exact difference of two numbers is the rounded one and what Dekker's sum leaves
+            let difference = upper - lower;
+            let left =
+                (upper - (difference + lower)) + (difference - (upper - (upper - difference)));
+            assert!(made.gap >= difference && made.gap - difference >= left, "{made:?}");
+            assert!(made.gap <= difference * (1.0 + 1e-14), "{made:?}");
+            assert_eq!((made.lower, made.upper), (lower, upper));
+        }
+    }
+}

@@ -58,3 +58,12 @@ pub mod watch;
 pub use certificate::{Bounds, Certificate};
 pub use error::{Block, Error, Result};
 pub use solver::{Inner, Method, Solution, Solve};
+
+/// The examples of the pages on problems and sets of one's own.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/your-own-problem.md")]
+    struct Problem;
+    #[doc = include_str!("../../../docs/your-own-set.md")]
+    struct Set;
+}

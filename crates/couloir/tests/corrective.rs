@@ -3,7 +3,7 @@
 use couloir::domain::{Atom, Domain, LoSet, Simplex};
 use couloir::oracles::Counter;
 use couloir::problem::{BlockConstants, ClosureProblem};
-use couloir::run::{Checkpoints, Status, WallClock};
+use couloir::run::{Algorithm, Checkpoints, Clock, Flow, Status, TracePoint, WallClock};
 use couloir::solver::{AtomBlocks, CorrectiveSettings};
 use couloir::{Error, Method, Solution, Solve};
 use std::sync::Arc;
@@ -263,6 +263,38 @@ fn runs_go_on_with_the_same_bits() {
     }
 }
 
+/// Where `phi` is all but piecewise linear, restricted problems on one block are left unsolved, and atoms of y take over.
+#[test]
+fn tiny_penalties_are_solved_with_atoms_of_both_blocks_and_resumed_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run");
+    let y_set = scenarios();
+    let mut changed = 0;
+    for mu in [1e-4, 1e-5, 1e-6, 1e-8] {
+        let problem = robust(mu, None);
+        let set = hull(permutations(), Arc::default());
+        let solve = Solve::new(&problem, &set, &y_set).method(settings()).gap(1e-7);
+        let mut has_changed = false;
+        let mut look = |_: &TracePoint, running: &dyn Algorithm| {
+            has_changed |= running.facts().iter().any(|fact| fact.name == "atoms_y");
+            Flow::Continue
+        };
+        let whole = solve.run_with(&mut look).expect("a run");
+        assert!(whole.outcome.status.is_solved(), "{mu}: {}", whole.outcome.status);
+        changed += u32::from(has_changed);
+        let both = solve.clone().method(settings().blocks(AtomBlocks::Both)).run().expect("a run");
+        let (one, other) = (whole.outcome.certificate, both.outcome.certificate);
+        assert!(one.lower <= other.upper && other.lower <= one.upper, "{mu}");
+        for stop in 1..whole.outcome.iterations {
+            let part = solve.clone().iterations(stop).checkpoints(Checkpoints::to(&file));
+            part.run().expect("a run");
+            let rest = solve.clone().checkpoints(Checkpoints::resume(&file)).run();
+            assert_eq!(rest.expect("the rest"), whole, "{mu}, from {stop}");
+        }
+    }
+    assert!(changed > 0);
+}
+
 #[test]
 fn a_limit_of_oracle_calls_is_never_exceeded() {
     let y_set = scenarios();
@@ -312,6 +344,78 @@ fn slow(call: Duration, flag: Option<Arc<AtomicBool>>) -> LoSet<'static> {
         Atom::from_point(best.expect("one"))
     })
     .expect("a set")
+}
+
+/// Responses by CGS over a ball known by its oracle, inside of Newton steps by differences: thousands of linear minimisations in one
+/// iteration.
+#[test]
+fn limits_hold_within_an_iteration_whose_responses_are_slides() {
+    let x_set = Simplex::new(2).expect("a simplex");
+    let y_set = LoSet::new(3, 1.2, vec![0.0; 3], |g, p| {
+        let length = dot(g, g).sqrt();
+        (0..3).for_each(|j| p[j] = if length > 0.0 { -0.55 * g[j] / length } else { 0.0 });
+    })
+    .expect("a ball");
+    const B: [[f64; 2]; 3] = [[-0.93, 0.87], [-1.81, -1.48], [0.4, -1.83]];
+    let centre = [0.33, 0.31, 0.35];
+    let coupled = |x: &[f64], j: usize| B[j][0] * (x[0] - 0.3) + B[j][1] * (x[1] - 0.3);
+    let problem = ClosureProblem::new(
+        2,
+        3,
+        move |x, y| {
+            let of_x = 1.3 * dot(x, x) + 0.8 * x[0];
+            let of_y = |j: usize| {
+                let d = y[j] - centre[j];
+                d * coupled(x, j) - 1.6 * d * d
+            };
+            of_x + (0..3).map(of_y).sum::<f64>()
+        },
+        move |x, y, out| {
+            for i in 0..2 {
+                let of_y: f64 = (0..3).map(|j| B[j][i] * (y[j] - centre[j])).sum();
+                out[i] = 2.6 * x[i] + of_y + if i == 0 { 0.8 } else { 0.0 };
+            }
+        },
+        move |x, y, out| {
+            (0..3).for_each(|j| out[j] = coupled(x, j) - 3.2 * (y[j] - centre[j]));
+        },
+    )
+    .expect("a problem");
+    let constants = BlockConstants {
+        lxx: Some(2.6),
+        lxy: Some(3.5),
+        lyy: Some(3.2),
+        mu: Some(3.2),
+        mu_x: None,
+    };
+    let problem = problem.with_constants(constants).expect("constants");
+    let settings = CorrectiveSettings::default().blocks(AtomBlocks::X);
+    let solve = Solve::new(&problem, &x_set, &y_set).method(settings).gap(1e-15);
+    let free = solve.clone().iterations(1).run().expect("a run").outcome;
+    let spent = free.ledger.method.lo_y;
+    assert!(spent > 200, "an iteration of {spent} linear minimisations shows nothing");
+    let outcome = solve.clone().limit(Counter::LoY, 100).run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::OracleLimit(Counter::LoY));
+    assert!(outcome.ledger.method.lo_y <= 100, "{:?}", outcome.ledger.method);
+    assert!(outcome.certificate.gap.is_finite() && outcome.iterations == 0);
+    // a clock that moves on by a second at every look
+    let outcome = solve.seconds(50.0, Ticking::default()).run().expect("a run").outcome;
+    assert_eq!(outcome.status, Status::TimeLimit);
+    assert!(outcome.ledger.method.lo_y <= 60, "{:?}", outcome.ledger.method);
+}
+
+/// A clock that shows a second more at every look.
+#[derive(Clone, Default)]
+struct Ticking(Arc<AtomicU64>);
+
+impl Clock for Ticking {
+    fn seconds(&self) -> f64 {
+        self.0.fetch_add(1, Relaxed) as f64
+    }
+
+    fn shared(&self) -> Option<Arc<dyn Clock>> {
+        Some(Arc::new(self.clone()))
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use couloir::linalg::SparseMatrix;
 use couloir::model::{
-    Fitted, RobustFit, RobustMulticlass, RobustSettings, Scaling, Start, auto_tau, heaviest_feature,
+    Ball, Fitted, RobustFit, RobustMulticlass, RobustSettings, Scaling, Start, auto_tau,
+    heaviest_feature,
 };
 use couloir::problem::LinearOperator;
 use couloir::run::{Algorithm, Flow, NoClock, TracePoint};
@@ -63,8 +64,9 @@ fn a_fit_gives_the_bits_of_the_solve_that_it_stands_for() {
 
 #[test]
 fn the_chosen_radius_takes_out_the_units_of_the_data() {
-    let taus: Vec<f64> =
-        [1.0, 8.0].map(|u| auto_tau(&data(60, u).0, CLASSES, None).expect("tau")).into();
+    let taus: Vec<f64> = [1.0, 8.0]
+        .map(|u| auto_tau(&data(60, u).0, CLASSES, None, Ball::Nuclear).expect("tau"))
+        .into();
     assert!((taus[0] - 8.0 * taus[1]).abs() <= 1e-12 * taus[0], "{taus:?}");
     let values = [1.0, 8.0].map(|u| {
         let fitted = run(&RobustFit::default().tol(1e-7), data(60, u)).expect("a fit");
@@ -72,7 +74,10 @@ fn the_chosen_radius_takes_out_the_units_of_the_data() {
     });
     assert!((values[0] - values[1]).abs() <= 2e-7, "{values:?}");
     let empty = SparseMatrix::from_rows(2, vec![0, 0, 0], vec![], vec![]).expect("rows");
-    assert!(matches!(auto_tau(&empty, 2, None), Err(Error::Setting { name: "tau", .. })));
+    assert!(matches!(
+        auto_tau(&empty, 2, None, Ball::Nuclear),
+        Err(Error::Setting { name: "tau", .. })
+    ));
 }
 
 #[test]

@@ -201,8 +201,7 @@ fn closures() -> Case {
     let grad_y = |x: &[f64], y: &[f64], out: &mut [f64]| {
         (0..N).for_each(|i| out[i] = x[i] - y[i]);
     };
-    let constants =
-        BlockConstants { lxx: Some(1.0), lxy: Some(1.0), lyy: Some(1.0), mu: Some(1.0) };
+    let constants = BlockConstants::all(1.0, 1.0, 1.0, 1.0);
     let problem = ClosureProblem::new(N, N, value, grad_x, grad_y).expect("a problem");
     Case {
         name: "closures".to_owned(),

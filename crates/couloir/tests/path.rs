@@ -28,7 +28,7 @@ fn text(n: usize, seed: u64) -> Labelled {
         labels.push(class);
     }
     let values = vec![0.4; indices.len()];
-    Labelled { rows: SparseMatrix::from_rows(60, starts, indices, values).expect("rows"), labels }
+    Labelled::new(SparseMatrix::from_rows(60, starts, indices, values).expect("rows"), labels)
 }
 
 fn path(fit: &RobustFit, taus: &[f64], by: Criterion) -> TauPath {
@@ -54,7 +54,7 @@ fn every_step_is_certified_and_starts_where_the_last_one_ended() {
     let mut cold_grads = 0;
     for (step, &tau) in path.steps.iter().zip(&taus) {
         assert!(step.status.is_solved() && step.gap <= 1e-3 && step.tau == tau, "{step:?}");
-        let Labelled { rows, labels } = text(300, 1);
+        let Labelled { rows, labels, .. } = text(300, 1);
         let cold = fit.clone().tau(Some(tau)).run(rows, labels, CLASSES, &NoClock, &mut nobody);
         cold_grads += cold.expect("a fit").grads();
     }
@@ -88,7 +88,7 @@ fn a_start_of_ones_own_leads_to_the_same_optimum() {
     for intercept in [false, true] {
         let fit = RobustFit::default().intercept(intercept).tau(Some(60.0));
         let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
-        let run = |Labelled { rows, labels }: Labelled| fit.model(rows, labels, CLASSES);
+        let run = |Labelled { rows, labels, .. }: Labelled| fit.model(rows, labels, CLASSES);
         let cold = fit
             .run_on(run(text(300, 1)).expect("a model"), Warm::default(), &NoClock, &mut nobody)
             .expect("a fit");

@@ -16,6 +16,11 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     };
     let weighted = if record.weighted { ", weighted rows" } else { "" };
     let intercept = if record.intercept { ", intercept" } else { "" };
+    let scale = match record.scale.as_deref() {
+        Some("centred") => ", centred and scaled columns",
+        Some(_) => ", scaled columns",
+        None => "",
+    };
     let threads = if record.threads == 1 { "thread" } else { "threads" };
     writeln!(
         out,
@@ -24,7 +29,7 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "problem   {}, tau {}{chosen}, {adversary}{intercept}{weighted}",
+        "problem   {}, tau {}{chosen}, {adversary}{intercept}{scale}{weighted}",
         record.objective,
         show(record.tau),
     )?;

@@ -33,17 +33,30 @@ pub fn summary(record: &FitRecord, measures: &Measures) -> Vec<String> {
             run.certainty()
         ),
         format!(
-            "On the data of the fit: accuracy {}, mean loss {}, mean of the largest tenth of the losses {}. X has \
-             rank {} and nuclear norm {}.",
-            show(measures.accuracy),
-            show(measures.mean_loss),
-            show(measures.cvar),
+            "{} The weights W have rank {} and nuclear norm {}.",
+            measured("the data of the fit", measures),
             record.rank,
             show(record.nuclear_norm)
         ),
-        "Gaps are in units of the loss. For certified MPCGS the gap shown is the certified one."
+        "The certified gap is an upper bound on how far the robust loss of these weights is above the smallest one possible, \
+         in units of the loss."
             .to_owned(),
     ]
+}
+
+/// The measures on some rows, in a sentence.
+pub fn measured(of: &str, measures: &Measures) -> String {
+    let worst_group = measures.worst_group_accuracy();
+    let worst_group = worst_group.map_or(String::new(), |a| format!(", worst group {}", show(a)));
+    format!(
+        "On {of}: accuracy {}{worst_group}, worst recall {}, balanced accuracy {}, mean loss {}, mean of the largest tenth of the \
+         losses {}.",
+        show(measures.accuracy),
+        show(measures.worst_recall),
+        show(measures.balanced_accuracy),
+        show(measures.mean_loss),
+        show(measures.cvar)
+    )
 }
 
 /// Groups of names with their values.
@@ -56,11 +69,14 @@ pub fn facts(
     let chosen = if record.tau_chosen { " (chosen)" } else { "" };
     let mut settings = vec![
         fact("objective", record.objective.clone()),
+        fact("loss", record.loss.clone()),
+        fact("ball", record.ball.clone()),
         fact("tau", format!("{}{chosen}", record.tau)),
         fact("uncertainty set", record.uncertainty.clone()),
         fact("level", record.level.to_string()),
         fact("weighted rows", if record.weighted { "yes" } else { "no" }.to_owned()),
         fact("intercept", if record.intercept { "yes" } else { "no" }.to_owned()),
+        fact("scaled columns", record.scale.clone().unwrap_or_else(|| "no".to_owned())),
         fact("method", record.method.clone()),
         fact("start", record.start.clone()),
         fact("tolerance", record.tol.to_string()),

@@ -25,23 +25,27 @@ function drawBars(drawing, chart) {
     const columns = Math.max(1, Math.min(Math.floor(width / 300), Math.ceil(labels.length / COLUMN)));
     const rows = Math.ceil(labels.length / columns);
     const columnWidth = width / columns;
-    // About seven pixels a letter; the bar keeps at least a third of the width.
-    const labelWidth = Math.min(longest * 7 + 10, 0.36 * columnWidth);
+    // About seven pixels a letter. Labels that would leave the bars too little room stand above them, whole, in as many lines as it takes.
+    const above = longest * 7 + 10 > 0.36 * columnWidth;
+    const letters = Math.max(1, Math.floor((columnWidth - 12) / 7));
+    const lines = above ? Math.ceil(longest / letters) : 0;
+    const step = ROW * (1 + lines);
+    const labelWidth = above ? 0 : longest * 7 + 10;
     const barWidth = columnWidth - labelWidth - 84;
     const scale = (value) => ((value - low) / (high - low || 1)) * barWidth;
-    const height = rows * ROW + 4;
+    const height = rows * step + 4;
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
       "aria-label": `${chart.title}: ${count(labels.length, "bar")}, ${chart.values_name} by ${chart.labels_name}. The numbers are in the table below.` });
     labels.forEach((label, i) => {
-      const [x, y] = [Math.floor(i / rows) * columnWidth + labelWidth, (i % rows) * ROW + 2];
+      const [x, y] = [Math.floor(i / rows) * columnWidth + labelWidth, (i % rows) * step + 2 + lines * ROW];
       const value = values[i];
       const drawn = value !== null && (!chart.logarithmic || value > 0);
       const [from, to] = drawn ? [scale(start), scale(place(value))].sort((a, b) => a - b) : [scale(start), scale(start)];
-      const letters = Math.floor((labelWidth - 10) / 6.6);
-      const short = label.length > letters ? label.slice(0, Math.max(1, letters - 1)) + "…" : label;
-      const text = svg("text", { x: x - 8, y: y + ROW / 2, dy: "0.35em", "text-anchor": "end" }, short);
-      if (short !== label) text.append(svg("title", {}, label));
-      picture.append(text,
+      const parts = above ? label.match(new RegExp(`.{1,${letters}}`, "gsu")) ?? [""] : [label];
+      parts.forEach((part, k) => picture.append(above
+        ? svg("text", { x, y: y - (parts.length - k) * ROW + ROW / 2, dy: "0.35em" }, part)
+        : svg("text", { x: x - 8, y: y + ROW / 2, dy: "0.35em", "text-anchor": "end" }, part)));
+      picture.append(
         svg("rect", { class: "bar", x: (x + from).toFixed(1), y: y + 3, width: (to - from).toFixed(1), height: ROW - 6 }),
         svg("text", { class: "value", x: (x + to + 6).toFixed(1), y: y + ROW / 2, dy: "0.35em" }, readable(value, 4)));
     });

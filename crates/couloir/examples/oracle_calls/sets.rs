@@ -109,6 +109,54 @@ fn placements(g: &[f64], soldiers: usize, fields: usize, x: &mut [f64]) {
     }
 }
 
+/// A spanning tree of least cost, by Kruskal's method.
+fn spanning_tree(g: &[f64], n: usize, x: &mut [f64]) {
+    let ends: Vec<(usize, usize)> = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).collect();
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| g[*a].total_cmp(&g[*b]));
+    let mut part: Vec<usize> = (0..n).collect();
+    x.fill(0.0);
+    for edge in order {
+        let (i, j) = (part[ends[edge].0], part[ends[edge].1]);
+        if i != j {
+            x[edge] = 1.0;
+            part.iter_mut().filter(|p| **p == j).for_each(|p| *p = i);
+        }
+    }
+}
+
+/// Things of least cost whose weights stay within the capacity, by dynamic programming.
+fn knapsack(g: &[f64], capacity: usize, x: &mut [f64]) {
+    let weight = |j: usize| 1 + 7 * j % 11;
+    let mut best = vec![0.0; capacity + 1];
+    let mut taken = vec![false; g.len() * (capacity + 1)];
+    for (j, cost) in g.iter().enumerate() {
+        for all in (weight(j)..=capacity).rev() {
+            let with_it = best[all - weight(j)] + cost;
+            if with_it < best[all] {
+                (best[all], taken[j * (capacity + 1) + all]) = (with_it, true);
+            }
+        }
+    }
+    x.fill(0.0);
+    let mut left = capacity;
+    for j in (0..g.len()).rev() {
+        if taken[j * (capacity + 1) + left] {
+            x[j] = 1.0;
+            left -= weight(j);
+        }
+    }
+}
+
+/// The points of `Points` in sets.py.
+fn hashed_points(dim: usize, count: usize) -> Vec<Vec<f64>> {
+    let entry = |i: u64, j: u64| {
+        let hashed = (i / 3 * 7919 + j * 104_729 + 12_345) * 2_654_435_761 % (1 << 32);
+        hashed as f64 / (1u64 << 32) as f64 + 1e-9 * f64::from(u8::from(i % 3 == 1))
+    };
+    (0..count as u64).map(|i| (0..dim as u64).map(|j| entry(i, j)).collect()).collect()
+}
+
 /// The set of these words, with this start.
 pub fn make(words: &str, start: Vec<f64>) -> Result<LoSet<'static>> {
     let mut parts = words.split(' ');
@@ -151,6 +199,35 @@ pub fn make(words: &str, start: Vec<f64>) -> Result<LoSet<'static>> {
             let dim = fields * (soldiers + 1);
             LoSet::new(dim, (2.0 * fields as f64).sqrt(), start, move |g, x| {
                 placements(g, soldiers, fields, x);
+            })
+        }
+        "trees" => {
+            let n = size(0);
+            let diameter = (2.0 * (n as f64 - 1.0)).sqrt();
+            LoSet::new(n * (n - 1) / 2, diameter, start, move |g, x| spanning_tree(g, n, x))
+        }
+        "knapsacks" => {
+            let (n, capacity) = (size(0), size(1));
+            LoSet::new(n, (n as f64).sqrt(), start, move |g, x| knapsack(g, capacity, x))
+        }
+        "choices" => {
+            let (n, k) = (size(0), size(1));
+            LoSet::new(n * k, (2.0 * n as f64).sqrt(), start, move |g, x| {
+                x.fill(0.0);
+                for (g, x) in g.chunks_exact(k).zip(x.chunks_exact_mut(k)) {
+                    let best = (0..k).min_by(|i, j| g[*i].total_cmp(&g[*j]));
+                    x[best.unwrap_or(0)] = 1.0;
+                }
+            })
+        }
+        "points" => {
+            let (dim, points) = (size(0), hashed_points(size(0), size(1)));
+            LoSet::new(dim, (dim as f64).sqrt() * (1.0 + 1e-9), start, move |g, x| {
+                let value = |p: &&Vec<f64>| couloir::linalg::dot(p, g);
+                let best = points.iter().min_by(|a, b| value(a).total_cmp(&value(b)));
+                if let Some(best) = best {
+                    x.copy_from_slice(best);
+                }
             })
         }
         _ => Err(Error::Setting { name: "set", why: format!("there is no `{name}`") }),

@@ -17,7 +17,7 @@
 //! The others slide as printed. Balls: [`LinfBall`], [`LpBall`], [`KSupportBall`], [`GroupL1Ball`], [`OrderedL1Ball`], [`Ellipsoid`].
 //! Polytopes: [`Hypersimplex`], [`CappedSimplex`], [`BoxBudget`], [`SimplexBudget`], [`Permutahedron`], [`Birkhoff`], [`ConvexHull`],
 //! [`Treeplex`]. Graphs: [`Paths`], [`Flows`], [`SpanningTrees`], [`Matchings`]. Matrices: [`SpectralBall`], [`Spectrahedron`],
-//! [`Fantope`]. Made of other sets: [`Product`], [`Affine`]. [`check_set`] holds what a set says against what else it says.
+//! [`Fantope`]. Made of other sets: [`Product`], [`Affine`]. By linear constraints, with the feature `highs`: `LinearPolytope`. [`check_set`] holds what a set says against what else it says.
 
 mod atom;
 mod balls;
@@ -59,6 +59,8 @@ pub use polytopes::{
     Birkhoff, BoxBudget, CappedSimplex, ConvexHull, Hypersimplex, InformationSet, Permutahedron,
     SimplexBudget, Treeplex,
 };
+#[cfg(feature = "highs")]
+pub use polytopes::{LinearConstraints, LinearPolytope};
 pub use reweighting::Reweighting;
 pub use simplex::Simplex;
 pub(crate) use slide::OverAtoms;

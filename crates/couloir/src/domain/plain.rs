@@ -16,6 +16,11 @@ pub(super) trait Work: Send {
         Ok((Atom::from_point(scratch), minimum))
     }
 
+    /// On what its minima rest.
+    fn confidence(&self) -> Confidence {
+        Confidence::Exact
+    }
+
     fn projects(&self) -> bool {
         false
     }
@@ -64,7 +69,7 @@ impl<W: Work> Oracle for PlainOracle<W> {
     }
 
     fn confidence(&self) -> Confidence {
-        Confidence::Exact
+        self.work.confidence()
     }
 
     fn atom(&mut self, g: &[f64], scratch: &mut [f64]) -> Result<(Atom, LinearMin)> {

@@ -389,6 +389,26 @@ mod tests {
         assert!(last <= 1.0 + 1e-9, "{last}");
     }
 
+    /// Eigenvalues 1 and those of a worst case below a gap, with hardly anything of the first eigenvector in the start.
+    #[test]
+    fn the_chebyshev_bound_is_nearly_attained() {
+        let (n, steps, gap, overlap) = (80, 12, 0.7, 1e-12f64);
+        let node = |i: usize| (std::f64::consts::PI * (i - 1) as f64 / (n - 2) as f64).cos();
+        let value = |i: usize| if i == 0 { 1.0 } else { (1.0 - gap) * (0.5 + 0.5 * node(i)) };
+        let values: Vec<f64> = (0..n).map(value).collect();
+        let other = ((1.0 - overlap * overlap) / (n - 1) as f64).sqrt();
+        let start: Vec<f64> = (0..n).map(|i| if i == 0 { overlap } else { other }).collect();
+        let stop = Stop { tolerance: 0.0, max_steps: steps, every: 100 };
+        let (mut lanczos, mut x) = (Lanczos::new(n, steps), vec![0.0; n]);
+        let ritz =
+            lanczos.run(&start, &stop, diagonal(&values), |_, _| true, &mut x).expect("no limits");
+        let bound = chebyshev_bound(ritz.theta, steps, (1.0 / overlap / overlap - 1.0).ln());
+        assert!(bound >= 1.0, "{bound}");
+        // lambda - theta is at most this share of lambda, and is nine tenths of it
+        let (share, missed) = (1.0 - ritz.theta / bound, 1.0 - ritz.theta);
+        assert!((0.8 * share..=share).contains(&missed), "misses {missed}, may miss {share}");
+    }
+
     #[test]
     fn a_start_inside_an_invariant_subspace_ends_when_that_is_exhausted() {
         let values = [5.0, 4.0, 3.0, 2.0];

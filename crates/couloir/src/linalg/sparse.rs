@@ -219,6 +219,11 @@ impl SparseMatrix {
         starts.partition_point(|&s| s < self.columns.indices.len())
     }
 
+    /// How many entries a column has.
+    pub(crate) fn entries_in_column(&self, j: usize) -> usize {
+        self.columns.starts[j + 1] - self.columns.starts[j]
+    }
+
     /// The columns and values of a row.
     #[must_use]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {

@@ -43,10 +43,7 @@ impl<Make: Tabled + Copy> FromStr for Choice<Make> {
     fn from_str(name: &str) -> Result<Self> {
         Make::TABLE.iter().find(|line| line.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = Make::TABLE.iter().map(|line| line.name).collect();
-            let nearest =
-                nearest(name, &names).map_or(String::new(), |n| format!("nearest is {n}; "));
-            let why = format!("there is no `{name}`; {nearest}there are {}", names.join(", "));
-            Error::Setting { name: Make::SETTING, why }
+            Error::Setting { name: Make::SETTING, why: unknown(name, &names) }
         })
     }
 }
@@ -67,6 +64,12 @@ impl<Make> fmt::Debug for Choice<Make> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
+}
+
+/// What to say of a name that is none of these.
+pub(super) fn unknown(name: &str, names: &[&str]) -> String {
+    let nearest = nearest(name, names).map_or(String::new(), |n| format!("nearest is {n}; "));
+    format!("there is no `{name}`; {nearest}there are {}", names.join(", "))
 }
 
 /// The name that takes the fewest changed letters, if that is less than all.

@@ -273,7 +273,8 @@ impl ExactDifferences for GroupRobust {
 impl KnownConstants for GroupRobust {
     fn constants(&self) -> BlockConstants {
         let Moduli { mu, lyy } = self.uncertainty.moduli();
-        BlockConstants { lxx: Some(self.bounds.lxx), lxy: Some(self.bounds.lxy), lyy, mu }
+        let (lxx, lxy) = (Some(self.bounds.lxx), Some(self.bounds.lxy));
+        BlockConstants { lxx, lxy, lyy, mu, mu_x: None }
     }
 
     fn confidence(&self) -> Confidence {

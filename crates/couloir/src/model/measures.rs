@@ -4,6 +4,10 @@ use super::Classifier;
 use super::classifier::largest;
 use crate::error::{Error, Result, check_finite, check_len};
 use crate::linalg::{SparseMatrix, accurate_sum, softmax_losses};
+use std::collections::BTreeMap;
+
+/// More groups than this are a mistake.
+const MOST_GROUPS: u32 = 1 << 24;
 
 /// What a classifier does on some labelled rows.
 ///
@@ -13,12 +17,13 @@ use crate::linalg::{SparseMatrix, accurate_sum, softmax_losses};
 /// accuracy   sum_j c_j / n
 /// recall     c_j / t_j
 /// macro F1   the mean of F1_j = 2 c_j / (t_j + p_j) over the classes with t_j + p_j > 0
+/// balanced   the mean recall of the classes that have rows
 /// loss       l_i = log sum_j exp(s_ij) - s_i,label
 /// CVaR       (1 / alpha n) (sum of the floor(alpha n) largest l_i + (alpha n - floor(alpha n)) times the next one)
-///            = min over t of t + 1/(alpha n) sum_i max(0, l_i - t),   alpha = 10 %
+///            = min over t of t + 1/(alpha n) sum_i max(0, l_i - t),   alpha = 10 % unless set
 /// ```
 ///
-/// With fewer than ten rows CVaR is the largest loss.
+/// Where the tail is less than a row, CVaR is the largest loss.
 ///
 /// ```
 /// use couloir::model::Measures;
@@ -47,16 +52,87 @@ pub struct Measures {
     pub worst_class: usize,
     /// Its recall.
     pub worst_recall: f64,
+    /// The mean recall of the classes that have rows.
+    pub balanced_accuracy: f64,
     /// The mean F1 of the classes that rows have or are given.
     pub macro_f1: f64,
     /// The mean of the losses.
     pub mean_loss: f64,
-    /// The mean of the largest tenth of the losses.
+    /// For every class the mean loss of its rows; none for a class without rows.
+    pub class_loss: Vec<Option<f64>>,
+    /// The share of rows that [`cvar`](Self::cvar) is about.
+    pub tail: f64,
+    /// The mean of the largest losses, of this share of the rows.
     pub cvar: f64,
+    /// What the rows of every group get, where rows have groups.
+    pub groups: Vec<GroupMeasures>,
+}
+
+/// The measures on the rows of one group; all are zero for a group without rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct GroupMeasures {
+    /// The rows of the group.
+    pub rows: usize,
+    /// The share of them that are right.
+    pub accuracy: f64,
+    /// The mean recall of the classes that rows of the group have.
+    pub recall: f64,
+    /// The mean of their losses.
+    pub mean_loss: f64,
+}
+
+/// What to measure beyond the measures of all rows and of the classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MeasureBy<'a> {
+    /// The group of each row, numbered from 0.
+    pub groups: Option<&'a [u32]>,
+    /// The share of rows, above 0 and at most 1, that CVaR is about.
+    pub tail: f64,
+}
+
+impl Default for MeasureBy<'_> {
+    /// No groups, and [`Measures::TAIL`].
+    fn default() -> Self {
+        MeasureBy { groups: None, tail: Measures::TAIL }
+    }
+}
+
+impl<'a> MeasureBy<'a> {
+    /// The measures for these groups of rows as well.
+    #[must_use]
+    pub fn groups(mut self, groups: Option<&'a [u32]>) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// The measures with CVaR of this share of the rows.
+    #[must_use]
+    pub fn tail(mut self, share: f64) -> Self {
+        self.tail = share;
+        self
+    }
+
+    fn check(&self, rows: usize) -> Result<()> {
+        if !(self.tail > 0.0 && self.tail <= 1.0) {
+            let why = format!("the share of rows must be above 0 and at most 1, got {}", self.tail);
+            return Err(Error::Setting { name: "cvar", why });
+        }
+        let Some(groups) = self.groups else { return Ok(()) };
+        check_len("groups", rows, groups.len())?;
+        match groups.iter().position(|&g| g >= MOST_GROUPS) {
+            None => Ok(()),
+            Some(i) => {
+                let why = format!("row {i} has number {}; number groups from 0", groups[i]);
+                Err(Error::Setting { name: "groups", why })
+            }
+        }
+    }
 }
 
 impl Measures {
-    /// The share of rows that [`cvar`](Self::cvar) is about.
+    /// The share of rows that [`cvar`](Self::cvar) is about unless another is set.
     pub const TAIL: f64 = 0.1;
 
     /// The measures of rows with `classes` scores each and labels numbered from 0.
@@ -64,9 +140,35 @@ impl Measures {
     /// # Errors
     /// No rows, lengths that disagree, labels that are not below `classes`, scores that are not finite.
     pub fn from_scores(scores: &[f64], labels: &[u32], classes: usize) -> Result<Self> {
-        let mut tally = Tally::new(classes, labels.len());
+        Measures::from_scores_by(scores, labels, classes, MeasureBy::default())
+    }
+
+    /// The same, with groups of rows or another tail.
+    ///
+    /// # Errors
+    /// As [`from_scores`](Self::from_scores); groups of another number than rows, a tail that is no share.
+    pub fn from_scores_by(
+        scores: &[f64],
+        labels: &[u32],
+        classes: usize,
+        by: MeasureBy<'_>,
+    ) -> Result<Self> {
+        let mut tally = Tally::new(classes, labels.len(), by)?;
         tally.add(scores, labels)?;
-        tally.measures()
+        tally.measures(labels)
+    }
+
+    /// The group with the least accuracy, the first if several have it; none where no rows have groups.
+    #[must_use]
+    pub fn worst_group(&self) -> Option<usize> {
+        let with_rows = (0..self.groups.len()).filter(|&g| self.groups[g].rows > 0);
+        with_rows.min_by(|&a, &b| self.groups[a].accuracy.total_cmp(&self.groups[b].accuracy))
+    }
+
+    /// Its accuracy.
+    #[must_use]
+    pub fn worst_group_accuracy(&self) -> Option<f64> {
+        self.worst_group().map(|g| self.groups[g].accuracy)
     }
 }
 
@@ -77,13 +179,26 @@ impl Classifier {
     /// # Errors
     /// As [`scores`](Self::scores), and as [`Measures::from_scores`].
     pub fn measures(&self, rows: &SparseMatrix, labels: &[u32]) -> Result<Measures> {
+        self.measures_by(rows, labels, MeasureBy::default())
+    }
+
+    /// The same, with groups of rows or another tail.
+    ///
+    /// # Errors
+    /// As [`measures`](Self::measures) and [`Measures::from_scores_by`].
+    pub fn measures_by(
+        &self,
+        rows: &SparseMatrix,
+        labels: &[u32],
+        by: MeasureBy<'_>,
+    ) -> Result<Measures> {
         check_len("labels", rows.rows(), labels.len())?;
         let h = self.classes();
-        let mut tally = Tally::new(h, labels.len());
+        let mut tally = Tally::new(h, labels.len(), by)?;
         self.score_blocks(rows, |first, scores| {
             tally.add(scores, &labels[first..first + scores.len() / h])
         })?;
-        tally.measures()
+        tally.measures(labels)
     }
 }
 
@@ -99,20 +214,55 @@ fn mean_of_largest(values: &mut [f64], share: f64) -> f64 {
 }
 
 /// What the measures are made of, row by row.
-struct Tally {
+struct Tally<'a> {
+    by: MeasureBy<'a>,
     /// Rows of every class, rows given to it, rows rightly so.
     rows: Vec<usize>,
     given: Vec<usize>,
     right: Vec<usize>,
     losses: Vec<f64>,
     slopes: Vec<f64>,
+    /// Whether each row is right.
+    hits: Vec<bool>,
 }
 
-impl Tally {
-    fn new(classes: usize, rows: usize) -> Self {
+/// Sums over the rows of a class, of a group, or of a class in a group.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    rows: usize,
+    right: usize,
+    loss: f64,
+}
+
+impl Sums {
+    fn add(&mut self, right: bool, loss: f64) {
+        self.rows += 1;
+        self.right += usize::from(right);
+        self.loss += loss;
+    }
+
+    fn recall(&self) -> Option<f64> {
+        (self.rows > 0).then(|| self.right as f64 / self.rows as f64)
+    }
+
+    fn mean_loss(&self) -> Option<f64> {
+        (self.rows > 0).then(|| self.loss / self.rows as f64)
+    }
+}
+
+/// The mean of what is there.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> f64 {
+    let values: Vec<f64> = values.flatten().collect();
+    accurate_sum(values.iter().copied()) / values.len().max(1) as f64
+}
+
+impl<'a> Tally<'a> {
+    fn new(classes: usize, rows: usize, by: MeasureBy<'a>) -> Result<Self> {
+        by.check(rows)?;
         let count = || vec![0; classes];
-        let losses = Vec::with_capacity(rows);
-        Tally { rows: count(), given: count(), right: count(), losses, slopes: Vec::new() }
+        let (losses, hits) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let slopes = Vec::new();
+        Ok(Tally { by, rows: count(), given: count(), right: count(), losses, slopes, hits })
     }
 
     fn add(&mut self, scores: &[f64], labels: &[u32]) -> Result<()> {
@@ -128,6 +278,7 @@ impl Tally {
             self.rows[label as usize] += 1;
             self.given[given as usize] += 1;
             self.right[label as usize] += usize::from(given == label);
+            self.hits.push(given == label);
         }
         let before = self.losses.len();
         self.losses.resize(before + labels.len(), 0.0);
@@ -136,7 +287,36 @@ impl Tally {
         Ok(())
     }
 
-    fn measures(mut self) -> Result<Measures> {
+    /// The measures of every group; the rows have these labels.
+    fn of_groups(&self, labels: &[u32]) -> Vec<GroupMeasures> {
+        let Some(groups) = self.by.groups else { return Vec::new() };
+        let count = groups.iter().max().map_or(0, |&last| last as usize + 1);
+        // by group and class, without a table of all pairs
+        let mut sums: BTreeMap<(u32, u32), Sums> = BTreeMap::new();
+        for (i, &group) in groups.iter().enumerate() {
+            sums.entry((group, labels[i])).or_default().add(self.hits[i], self.losses[i]);
+        }
+        let mut all = vec![GroupMeasures::default(); count];
+        for (group, measures) in all.iter_mut().enumerate() {
+            let group = group as u32;
+            let of_classes: Vec<&Sums> =
+                sums.range((group, 0)..=(group, u32::MAX)).map(|(_, sums)| sums).collect();
+            let rows: usize = of_classes.iter().map(|sums| sums.rows).sum();
+            if rows > 0 {
+                let right: usize = of_classes.iter().map(|sums| sums.right).sum();
+                let loss = accurate_sum(of_classes.iter().map(|sums| sums.loss));
+                *measures = GroupMeasures {
+                    rows,
+                    accuracy: right as f64 / rows as f64,
+                    recall: mean(of_classes.iter().map(|sums| sums.recall())),
+                    mean_loss: loss / rows as f64,
+                };
+            }
+        }
+        all
+    }
+
+    fn measures(mut self, labels: &[u32]) -> Result<Measures> {
         let n = self.losses.len();
         if n == 0 {
             return Err(Error::EmptySet { why: "no rows to measure on".to_owned() });
@@ -154,15 +334,24 @@ impl Tally {
         let f1: Vec<f64> = classes
             .filter_map(|j| share(2 * self.right[j], self.rows[j] + self.given[j]))
             .collect();
+        let mut of_classes = vec![Sums::default(); self.rows.len()];
+        for (i, &label) in labels.iter().enumerate() {
+            of_classes[label as usize].add(self.hits[i], self.losses[i]);
+        }
+        let groups = self.of_groups(labels);
         Ok(Measures {
             rows: n,
             accuracy: self.right.iter().sum::<usize>() as f64 / n as f64,
+            balanced_accuracy: mean(recall.iter().copied()),
             recall,
             worst_class,
             worst_recall,
             macro_f1: accurate_sum(f1.iter().copied()) / f1.len() as f64,
             mean_loss: accurate_sum(self.losses.iter().copied()) / n as f64,
-            cvar: mean_of_largest(&mut self.losses, Measures::TAIL),
+            class_loss: of_classes.iter().map(Sums::mean_loss).collect(),
+            tail: self.by.tail,
+            cvar: mean_of_largest(&mut self.losses, self.by.tail),
+            groups,
             class_rows: self.rows,
         })
     }
@@ -172,7 +361,6 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::random::Streams;
-    use std::collections::BTreeMap;
 
     fn random(n: usize, h: usize, seed: u64) -> (Vec<f64>, Vec<u32>) {
         let mut draw = Streams::new(seed).stream("measures");
@@ -262,7 +450,49 @@ mod tests {
     }
 
     #[test]
+    fn groups_and_classes_are_measured_by_their_own_rows() {
+        let (n, h) = (200, 4);
+        let (scores, labels) = random(n, h, 9);
+        let groups: Vec<u32> = (0..n).map(|i| [0, 2, 2, 3, 0][i % 5]).collect();
+        let by = MeasureBy::default().groups(Some(&groups)).tail(0.3);
+        let m = Measures::from_scores_by(&scores, &labels, h, by).expect("measures");
+        // of some rows alone
+        let part = |keep: &dyn Fn(usize) -> bool| {
+            let places: Vec<usize> = (0..n).filter(|&i| keep(i)).collect();
+            let scores: Vec<f64> =
+                places.iter().flat_map(|&i| scores[i * h..(i + 1) * h].to_vec()).collect();
+            let labels: Vec<u32> = places.iter().map(|&i| labels[i]).collect();
+            Measures::from_scores(&scores, &labels, h)
+        };
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-13;
+        for (g, group) in m.groups.iter().enumerate() {
+            match part(&|i| groups[i] as usize == g) {
+                Ok(alone) => {
+                    assert_eq!((group.rows, group.accuracy), (alone.rows, alone.accuracy));
+                    assert!(close(group.recall, alone.balanced_accuracy), "group {g}");
+                    assert!(close(group.mean_loss, alone.mean_loss), "group {g}");
+                }
+                Err(_) => assert_eq!((g, *group), (1, GroupMeasures::default())),
+            }
+        }
+        let worst = m.worst_group().expect("a group");
+        assert!(m.groups.iter().all(|g| g.rows == 0 || g.accuracy >= m.groups[worst].accuracy));
+        for (j, loss) in m.class_loss.iter().enumerate() {
+            let alone = part(&|i| labels[i] as usize == j).ok().map(|m| m.mean_loss);
+            assert_eq!(loss.is_some(), alone.is_some());
+            assert!(loss.zip(alone).is_none_or(|(a, b)| close(a, b)));
+        }
+        let recalls: Vec<f64> = m.recall.iter().flatten().copied().collect();
+        assert!(close(m.balanced_accuracy, recalls.iter().sum::<f64>() / recalls.len() as f64));
+        assert!(m.cvar < Measures::from_scores(&scores, &labels, h).expect("measures").cvar);
+    }
+
+    #[test]
     fn what_cannot_be_measured_is_refused() {
+        let by = |by| Measures::from_scores_by(&[1.0, 2.0], &[0], 2, by);
+        assert!(by(MeasureBy::default().tail(0.0)).is_err());
+        assert!(by(MeasureBy::default().tail(1.5)).is_err());
+        assert!(by(MeasureBy::default().groups(Some(&[0, 1]))).is_err());
         assert!(Measures::from_scores(&[], &[], 2).is_err());
         assert!(Measures::from_scores(&[1.0, 2.0], &[2], 2).is_err());
         assert!(Measures::from_scores(&[1.0], &[0], 2).is_err());

@@ -115,6 +115,7 @@ impl<'a> Oracles<'a> {
         check_finite("gradient in the image of x", in_image)?;
         if self.seen.is_some() {
             self.see_grad_x(norm(out));
+            self.look_around();
         }
         Ok(())
     }
@@ -159,6 +160,7 @@ impl<'a> Oracles<'a> {
         check_finite("adjoint product", out)?;
         if self.seen.is_some() {
             self.see_grad_x(norm(out));
+            self.look_around();
         }
         Ok(())
     }
@@ -192,7 +194,10 @@ impl<'a> Oracles<'a> {
         counts.grad_y += 1;
         counts.component_grads += components;
         check_finite("grad_y", out)?;
-        self.see_grad_y(out);
+        if self.seen.is_some() {
+            self.see_grad_y(norm(out));
+            self.look_around();
+        }
         Ok(())
     }
 

@@ -277,6 +277,17 @@ impl<'a> Oracles<'a> {
         self.confidence
     }
 
+    /// The strong convexity in `x` that the problem says it has.
+    pub(crate) fn mu_x(&self) -> Option<f64> {
+        self.problem.capabilities().constants.and_then(|known| known.mu_x())
+    }
+
+    /// Certificates rest on `mu_x`, as far as the problem has no proof of it.
+    pub(crate) fn rest_on_constants(&mut self) {
+        let known = self.problem.capabilities().constants.map(|known| known.confidence());
+        self.rest_on(known.unwrap_or(Confidence::AsGiven));
+    }
+
     /// Certificates rest on this too.
     pub(crate) fn rest_on(&mut self, confidence: Confidence) {
         self.confidence = self.confidence.and(confidence);

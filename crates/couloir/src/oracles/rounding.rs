@@ -1,8 +1,9 @@
 //! Bounds of rounding: what a problem promises, or what is estimated for one that promises nothing.
 
 use super::{OracleCounts, Oracles};
+use crate::domain::{Confidence, Oracle};
 use crate::error::{Block, Result};
-use crate::linalg::{norm, sum_rounding};
+use crate::linalg::sum_rounding;
 use crate::problem::{PointX, Rounding};
 use crate::state::Archive;
 
@@ -11,6 +12,7 @@ use crate::state::Archive;
 pub(super) struct Seen {
     largest_x: f64,
     largest_y: f64,
+    has_looked_around: bool,
 }
 
 /// How much steeper than where it was seen a function is taken to be elsewhere.
@@ -19,7 +21,8 @@ const ELSEWHERE: f64 = 4.0;
 impl Seen {
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.number("largest_x", &mut self.largest_x)?;
-        archive.number("largest_y", &mut self.largest_y)
+        archive.number("largest_y", &mut self.largest_y)?;
+        archive.flag("has_looked_around", &mut self.has_looked_around)
     }
 }
 
@@ -32,10 +35,43 @@ impl Oracles<'_> {
     }
 
     /// Sees a gradient in `y`.
-    pub(super) fn see_grad_y(&mut self, gradient: &[f64]) {
+    pub(super) fn see_grad_y(&mut self, length: f64) {
         if let Some(seen) = &mut self.seen {
-            seen.largest_y = seen.largest_y.max(norm(gradient));
+            seen.largest_y = seen.largest_y.max(length);
         }
+    }
+
+    /// Sees the gradients at one pair of vertices besides, once in a run: a run may start where they vanish, which says nothing of
+    /// their size elsewhere. A set that is known by its oracle alone is asked only where a gradient was seen to vanish, for an answer may
+    /// take minutes; and where an image is a product with an operator, nothing is asked.
+    pub(super) fn look_around(&mut self) {
+        let Some(seen) = &mut self.seen else { return };
+        if std::mem::replace(&mut seen.has_looked_around, true) || self.has_operator {
+            return;
+        }
+        let vanishes = seen.largest_x == 0.0 && seen.largest_y == 0.0;
+        let is_users = |oracle: &dyn Oracle| oracle.confidence() == Confidence::AsGiven;
+        if (is_users(&*self.x) || is_users(&*self.y)) && !vanishes {
+            return;
+        }
+        // where the function cannot be taken there is nothing to be seen
+        let _ = self.certifying(Self::see_vertices);
+    }
+
+    fn see_vertices(&mut self) -> Result<()> {
+        let direction = |dim: usize| -> Vec<f64> {
+            let size = |i: usize| 1.0 + ((i * 7) % 11) as f64 / 11.0;
+            (0..dim).map(|i| if i % 2 == 0 { size(i) } else { -size(i) }).collect()
+        };
+        let (mut at, mut y) = (PointX::new(&*self.problem), vec![0.0; self.problem.dim_y()]);
+        self.lmo(Block::X, &direction(at.x.len()), &mut at.x)?;
+        self.lmo(Block::Y, &direction(y.len()), &mut y)?;
+        self.image(&at.x, &mut at.image)?;
+        self.prepare(&mut at);
+        let (mut in_image, mut in_x) = (vec![0.0; at.image.len()], vec![0.0; at.x.len()]);
+        self.both_grads_x(&at, &y, &mut in_image, &mut in_x)?;
+        let mut in_y = vec![0.0; y.len()];
+        self.grad_y(&at, &y, &mut in_y)
     }
 
     /// Takes over what was seen of the same function, or a smoothed one, through other oracles.
@@ -52,7 +88,7 @@ impl Oracles<'_> {
     /// from the origin the terms of its gradients are larger than those by as much as the set is far for its width.
     pub(crate) fn rounding(&self, at: &PointX, y: &[f64], value: f64) -> Rounding {
         let reach @ [dx, dy] = self.diameters;
-        let Some(Seen { largest_x, largest_y }) = self.seen else {
+        let Some(Seen { largest_x, largest_y, .. }) = self.seen else {
             let known = self.ask(|problem| {
                 let known = problem.capabilities().rounding;
                 known.map(|known| known.rounding(at.prepared(), y, reach))
@@ -90,6 +126,12 @@ impl Oracles<'_> {
     pub(crate) fn rounding_of_minimum(&self, constant: f64, length: f64) -> f64 {
         let sum = sum_rounding(self.problem.dim_x());
         sum * length * self.farthest[0] + 4.0 * f64::EPSILON * constant.abs()
+    }
+
+    /// What a step from or to a minorant with these numbers may round by, anywhere in X: every entry of the slope errs by three roundings
+    /// of its two parts at the most, whatever their number. (Where slopes are adjoint products, their Gram matrices carry the error.)
+    pub(crate) fn rounding_of_mixing(&self, constant: f64, length: f64) -> f64 {
+        4.0 * f64::EPSILON * (length * self.farthest[0] + constant.abs())
     }
 
     /// A bound of the length of the points of this block.

@@ -18,6 +18,8 @@ pub struct BlockConstants {
     pub lyy: Option<f64>,
     /// `f(x, .)` is `mu`-strongly concave.
     pub mu: Option<f64>,
+    /// `f(., y)` is `mu_x`-strongly convex, which gives certified MPCGS a linear rate.
+    pub mu_x: Option<f64>,
 }
 
 /// The smoothness and the strong concavity of a problem.
@@ -49,7 +51,12 @@ pub trait KnownConstants: Send + Sync {
         self.constants().mu
     }
 
-    /// On what they rest: as given, unless the problem has a proof of its own. A certificate that uses `mu` says so.
+    /// The modulus of strong convexity in `x` alone, which may be known without work.
+    fn mu_x(&self) -> Option<f64> {
+        self.constants().mu_x
+    }
+
+    /// On what they rest: as given, unless the problem has a proof of its own. A certificate that uses `mu` or `mu_x` says so.
     fn confidence(&self) -> Confidence {
         Confidence::AsGiven
     }
@@ -58,10 +65,17 @@ pub trait KnownConstants: Send + Sync {
 const HINT: &str = "give it in `KnownConstants::constants`, or use what needs no constants";
 
 impl BlockConstants {
-    /// All four.
+    /// All that the paper's methods use.
     #[must_use]
     pub fn all(lxx: f64, lxy: f64, lyy: f64, mu: f64) -> Self {
-        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy: Some(lyy), mu: Some(mu) }
+        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy: Some(lyy), mu: Some(mu), mu_x: None }
+    }
+
+    /// The same with a modulus of strong convexity in `x`; 0 is none.
+    #[must_use]
+    pub fn with_mu_x(mut self, mu_x: f64) -> Self {
+        self.mu_x = (mu_x != 0.0).then_some(mu_x);
+        self
     }
 
     /// Those of a problem, checked. They may take work to find, so that only what needs them asks.
@@ -74,13 +88,13 @@ impl BlockConstants {
         Ok(constants)
     }
 
-    /// Fails where a constant is given that cannot be one: `mu` or `lyy` not positive, `lxx` or
+    /// Fails where a constant is given that cannot be one: `mu`, `mu_x` or `lyy` not positive, `lxx` or
     /// `lxy` negative, anything not finite.
     ///
     /// # Errors
     /// [`Error::NotPositive`] or [`Error::NotFinite`] with the value.
     pub fn check(&self) -> Result<()> {
-        for (name, value) in [("mu", self.mu), ("Lyy", self.lyy)] {
+        for (name, value) in [("mu", self.mu), ("mu_x", self.mu_x), ("Lyy", self.lyy)] {
             if let Some(v) = value {
                 crate::error::check_positive(name, v)?;
             }

@@ -84,6 +84,24 @@ impl MatrixGame {
         Ok(MatrixGame { payoffs, frobenius, longest_column })
     }
 
+    /// The payoffs that are not zero, row by row: `(i, j, A_ij)`.
+    pub fn nonzeros(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let row = |i: usize| -> Box<dyn Iterator<Item = (usize, usize, f64)> + '_> {
+            match &self.payoffs {
+                Payoffs::Dense(matrix) => {
+                    let columns = matrix.columns();
+                    let entries = &matrix.entries()[i * columns..(i + 1) * columns];
+                    Box::new(entries.iter().enumerate().map(move |(j, a)| (i, j, *a)))
+                }
+                Payoffs::Sparse(matrix) => {
+                    let (indices, values) = matrix.row(i);
+                    Box::new(indices.iter().zip(values).map(move |(j, a)| (i, *j as usize, *a)))
+                }
+            }
+        };
+        (0..self.dim_x()).flat_map(row).filter(|(_, _, a)| *a != 0.0)
+    }
+
     /// A bound of the share that rounding takes of a sum of products over rows or columns.
     fn roundings(&self) -> f64 {
         0.5 * f64::EPSILON * (self.dim_x() + self.dim_y() + 8) as f64

@@ -204,7 +204,8 @@ impl QuadraticBilinear {
             });
         }
         let coupling = spectral_norm(&b, ny, nx)?;
-        let constants = BlockConstants::all(largest(&hx), coupling, largest(&hy), smallest(&hy));
+        let constants = BlockConstants::all(largest(&hx), coupling, largest(&hy), smallest(&hy))
+            .with_mu_x(smallest(&hx));
         let longest_row = b.chunks_exact(nx).map(norm).fold(0.0, f64::max);
         let frobenius = norm(&b);
         Ok(QuadraticBilinear { hx, hy, b, cx, cy, saddle, constants, longest_row, frobenius })
@@ -635,6 +636,7 @@ impl SampledConstants for QuadraticSum {
             lxy: k.lxy.map(|v| v * (1.0 + self.noise * self.mean_weight(batch).abs())),
             lyy: size(k.lyy),
             mu: size(k.mu).filter(|mu| *mu > 0.0),
+            mu_x: size(k.mu_x).filter(|mu| *mu > 0.0),
         }
     }
 }

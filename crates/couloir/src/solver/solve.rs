@@ -313,6 +313,11 @@ impl<'a> Solve<'a> {
         print.note("start of x", described(self.x_start.as_deref()));
         print.note("start of y", described(self.y_start.as_deref()));
         print.note_maybe("f at the start", self.value_at_start());
+        // certified MPCGS goes another way where it is known
+        let constants = self.problem.capabilities().constants;
+        if let Some(mu_x) = constants.and_then(|constants| constants.mu_x()) {
+            print.note("mu_x", mu_x);
+        }
         print
     }
 

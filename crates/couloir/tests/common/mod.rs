@@ -108,6 +108,7 @@ impl KnownConstants for Rescaled<'_> {
             lxy: k.lxy.map(|v| v / self.c),
             lyy: k.lyy.map(|v| v / self.c.powi(2)),
             mu: k.mu.map(|v| v / self.c.powi(2)),
+            mu_x: k.mu_x,
         }
     }
 }
@@ -136,4 +137,11 @@ impl SaddleProblem for Plain<'_> {
         kept.differences = None;
         kept
     }
+}
+
+/// A ball of 40 and a simplex of 30 numbers, with this strong convexity in x.
+pub fn ball_and_simplex(mu_x: f64) -> Family {
+    let x_set = Box::new(L2Ball::new(40, 1.0).expect("a ball"));
+    let y_set = Box::new(Simplex::new(30).expect("a simplex"));
+    family("a larger ball and simplex", x_set, y_set, (mu_x, 1.0), 1.0, 0.1)
 }

@@ -68,6 +68,11 @@ impl<'a> Affine<'a> {
         q
     }
 
+    /// What the way to a point and back may move it by: two roundings of each entry, there and back.
+    fn rounding(&self) -> f64 {
+        4.0 * f64::EPSILON * (self.reach() + norm(&self.offset))
+    }
+
     fn reach(&self) -> f64 {
         let mut centre = vec![0.0; self.dim()];
         self.center(&mut centre);
@@ -100,6 +105,33 @@ impl Domain for Affine<'_> {
     fn center(&self, out: &mut [f64]) {
         self.set.center(out);
         self.forward(out);
+    }
+
+    /// That of the set. A point that would move by no more than the way there and back is left as it is.
+    fn repair(&self, p: &mut [f64]) -> f64 {
+        let mut inner = self.backward(p);
+        let moved = self.set.repair(&mut inner) * self.factor.abs();
+        let rounding = self.rounding();
+        if moved <= rounding {
+            return 0.0;
+        }
+        self.forward(&mut inner);
+        p.copy_from_slice(&inner);
+        moved + rounding
+    }
+
+    fn repairs_quickly(&self) -> bool {
+        self.set.repairs_quickly()
+    }
+
+    fn slack(&self) -> [f64; 2] {
+        let [length, sum] = self.set.slack().map(|slack| slack * self.factor.abs());
+        let rounding = 2.0 * self.rounding();
+        [length + rounding, sum + rounding * (self.dim() as f64).sqrt()]
+    }
+
+    fn needs_no_repair(&self, p: &[f64]) -> bool {
+        self.set.needs_no_repair(&self.backward(p))
     }
 
     fn describe(&self) -> String {

@@ -154,11 +154,16 @@ impl KnownConstants for RobustCompletion {
             lxy: Some(self.loss.at(residual).1 * norm.sqrt()),
             lyy: moduli.lyy,
             mu: moduli.mu,
+            mu_x: None,
         }
     }
 
     fn mu(&self) -> Option<f64> {
         self.uncertainty.moduli().mu
+    }
+
+    fn mu_x(&self) -> Option<f64> {
+        None
     }
 }
 

@@ -1,7 +1,9 @@
 //! The radius and the intercept that a fit chooses from the scales of its data.
 
 use crate::error::{Error, Result, check_len};
+use crate::linalg::spectral::max_abs;
 use crate::linalg::{SparseMatrix, norm};
+use crate::model::Ball;
 
 /// Weights above this are no counts of rows.
 const MOST_ROWS: f64 = 9_007_199_254_740_992.0;
@@ -46,21 +48,31 @@ pub fn heaviest_feature(rows: &SparseMatrix, weights: Option<&[f64]>) -> f64 {
     if heaviest > 0.0 { (heaviest / shares.total).sqrt() } else { 1.0 }
 }
 
-/// The radius of the nuclear-norm ball where none is given: `sqrt(n h)` over the mean length of a row.
+/// The radius of the ball where none is given: `sqrt(n h)` over the mean size of a row: its length for the nuclear-norm and the l2
+/// ball, its largest entry for the l1 and the group-l1 ball (its dual norm, by which weights in the ball can change a score).
 ///
 /// Scores `X a_i` of order 1 for each of `n` rows and `h` classes make an `n x h` matrix of Frobenius norm
-/// `sqrt(n h)`, and the row length takes out the units of the data. Rows may have weights, one for each, by which the mean is
+/// `sqrt(n h)`, and the size of a row takes out the units of the data. Rows may have weights, one for each, by which the mean is
 /// taken. Weights that are whole numbers count their rows so often, so that `n` is their sum; with all others `n` is the number of
 /// rows that have any weight, whatever the scale of the weights.
 ///
 /// # Errors
 /// Rows that are all zero, so that no radius is better than another; weights of another length.
-pub fn auto_tau(rows: &SparseMatrix, classes: usize, weights: Option<&[f64]>) -> Result<f64> {
+pub fn auto_tau(
+    rows: &SparseMatrix,
+    classes: usize,
+    weights: Option<&[f64]>,
+    ball: Ball,
+) -> Result<f64> {
     if let Some(weights) = weights {
         check_len("the weights of the rows", rows.rows(), weights.len())?;
     }
     let shares = Shares::new(rows.rows(), weights);
-    let sum: f64 = (0..rows.rows()).map(|i| shares.of(i) * norm(rows.row(i).1)).sum();
+    let size = match ball {
+        Ball::Nuclear | Ball::L2 => norm,
+        Ball::L1 | Ball::GroupL1 => max_abs,
+    };
+    let sum: f64 = (0..rows.rows()).map(|i| shares.of(i) * size(rows.row(i).1)).sum();
     let mean = sum / shares.total.max(1.0);
     let count = |weights: &[f64]| {
         let counts = weights.iter().all(|w| w.fract() == 0.0);
@@ -73,6 +85,6 @@ pub fn auto_tau(rows: &SparseMatrix, classes: usize, weights: Option<&[f64]>) ->
     if tau.is_finite() && tau > 0.0 {
         return Ok(tau);
     }
-    let why = format!("none can be chosen: the mean length of a row is {mean}");
+    let why = format!("none can be chosen: the mean size of a row is {mean}");
     Err(Error::Setting { name: "tau", why })
 }

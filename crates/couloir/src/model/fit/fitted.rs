@@ -240,6 +240,7 @@ impl Fitted {
         keep("objective", &settings.scaling);
         keep("loss", &self.model.loss().name());
         keep("uncertainty", &self.model.uncertainty().name());
+        keep("ball", &settings.ball);
         keep("tau", &settings.tau);
         keep("tau_chosen", &self.fit.tau.is_none());
         keep("level", &settings.level);

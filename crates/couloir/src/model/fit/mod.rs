@@ -9,15 +9,16 @@ pub use data_scales::{auto_tau, heaviest_feature};
 pub use fitted::Fitted;
 pub use record::FitRecord;
 
-use super::loss::LossChoice;
+use super::loss::{LossChoice, ResidualLoss, ScoreLoss, TargetLoss};
 use super::row_weights::{ClassWeight, Nominal};
 use super::uncertainty::{RowData, UncertaintyChoice, renumbered};
-use super::{RobustMulticlass, RobustSettings, Scaling};
+use super::{Ball, RobustMulticlass, RobustSettings, Scaling};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::SparseMatrix;
 use crate::oracles::Counter;
 use crate::run::{Cancel, Checkpoints, Clock, MemoryLimit, Observer, StopRules};
 use crate::solver::{Method, Need, Solve};
+use std::sync::Arc;
 
 /// The tolerance on gap/s unless another is set: the loosest of those tried at which the accuracy on test
 /// rows is within 0.2 points of that at 1e-3 on news20 and rcv1sub (docs/benchmarks.md has the table).
@@ -81,8 +82,12 @@ pub struct Warm {
 pub struct RobustFit {
     /// The factor `s` of the losses.
     pub scaling: Scaling,
-    /// The radius of the nuclear-norm ball; [`auto_tau`] where none is given.
+    /// The norm of the ball that the weights lie in.
+    pub ball: Ball,
+    /// The radius of the ball; [`auto_tau`] times [`tau_times`](Self::tau_times) where none is given.
     pub tau: Option<f64>,
+    /// The radius over the one that is chosen from the data, where none is given.
+    pub tau_times: f64,
     /// The loss of a row.
     pub loss: LossChoice,
     /// The set from which the adversary takes the weights of the rows.
@@ -128,7 +133,9 @@ impl Default for RobustFit {
     fn default() -> Self {
         RobustFit {
             scaling: Scaling::Dro,
+            ball: Ball::Nuclear,
             tau: None,
+            tau_times: 1.0,
             loss: LossChoice::default(),
             uncertainty: UncertaintyChoice::default(),
             groups: None,
@@ -156,6 +163,20 @@ impl RobustFit {
     #[must_use]
     pub fn scaling(mut self, scaling: Scaling) -> Self {
         self.scaling = scaling;
+        self
+    }
+
+    /// The fit with this ball.
+    #[must_use]
+    pub fn ball(mut self, ball: Ball) -> Self {
+        self.ball = ball;
+        self
+    }
+
+    /// The fit with this multiple of the radius that is chosen from the data.
+    #[must_use]
+    pub fn tau_times(mut self, factor: f64) -> Self {
+        self.tau_times = factor;
         self
     }
 
@@ -321,6 +342,7 @@ impl RobustFit {
         if let Some(tau) = self.tau {
             check_positive("tau", tau)?;
         }
+        check_positive("the multiple of the radius", self.tau_times)?;
         self.uncertainty.check_level(self.level_in_use())?;
         if self.scaling == Scaling::Paper && self.uncertainty != UncertaintyChoice::default() {
             let why = format!(
@@ -386,6 +408,62 @@ impl RobustFit {
             check_len("groups", rows.rows(), groups.len())?;
         }
         let nominal = self.nominal(&labels, classes)?;
+        let loss = self.loss.loss();
+        self.compose(loss, rows, labels, classes, nominal, true)
+    }
+
+    /// The problem of rows that have `width` targets each, row after row, with this loss of residuals; the loss of the
+    /// settings and the weights of classes do not count. [`run_on`](Self::run_on) solves it.
+    ///
+    /// ```
+    /// use couloir::linalg::SparseMatrix;
+    /// use couloir::model::loss::Squared;
+    /// use couloir::model::{RobustFit, Warm};
+    /// use couloir::run::{Algorithm, Flow, NoClock, TracePoint};
+    /// use std::sync::Arc;
+    ///
+    /// // y = 2 x
+    /// let rows = SparseMatrix::from_rows(1, vec![0, 1, 2, 3], vec![0; 3], vec![1.0, 2.0, 3.0])?;
+    /// let fit = RobustFit::default().tau(Some(10.0)).tol(1e-8);
+    /// let model = fit.model_of_targets(rows, vec![2.0, 4.0, 6.0], 1, Arc::new(Squared))?;
+    /// let mut nobody = |_: &TracePoint, _: &dyn Algorithm| Flow::Continue;
+    /// let fitted = fit.run_on(model, Warm::default(), &NoClock, &mut nobody)?;
+    /// assert!((fitted.weights()[0] - 2.0).abs() < 1e-3);
+    /// # Ok::<(), couloir::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`auto_tau`] and [`TargetLoss::new`]; targets for another number of rows.
+    pub fn model_of_targets(
+        &self,
+        rows: SparseMatrix,
+        targets: Vec<f64>,
+        width: usize,
+        loss: Arc<dyn ResidualLoss>,
+    ) -> Result<RobustMulticlass> {
+        self.check()?;
+        check_len("targets", rows.rows() * width, targets.len())?;
+        if let Some(groups) = &self.groups {
+            check_len("groups", rows.rows(), groups.len())?;
+        }
+        let numbers: Vec<u32> = (0..rows.rows() as u32).collect();
+        let zeros = vec![0; numbers.len()];
+        let weights = ClassWeight::None.of_rows(&zeros, 1, self.weights.as_deref())?;
+        let nominal = Nominal::new(weights.as_deref());
+        let loss = Arc::new(TargetLoss::new(loss, targets, width)?);
+        self.compose(loss, rows, numbers, width, nominal, false)
+    }
+
+    /// The problem with this loss of `h` scores and the labels by which it knows the rows.
+    fn compose(
+        &self,
+        loss: Arc<dyn ScoreLoss>,
+        rows: SparseMatrix,
+        labels: Vec<u32>,
+        h: usize,
+        nominal: Nominal,
+        are_classes: bool,
+    ) -> Result<RobustMulticlass> {
         let data_rows = rows.rows();
         let rows = match &nominal.kept {
             None => rows,
@@ -396,21 +474,21 @@ impl RobustFit {
         let weights = self.weights.clone().map(|weights| nominal.keep(weights));
         let tau = match self.tau {
             Some(tau) => tau,
-            None => auto_tau(&rows, classes, weights.as_deref())?,
+            None => self.tau_times * auto_tau(&rows, h, weights.as_deref(), self.ball)?,
         };
         let intercept = self.intercept.then(|| heaviest_feature(&rows, weights.as_deref()));
         let settings = RobustSettings::default()
             .scaling(self.scaling)
             .level(self.level_in_use())
+            .ball(self.ball)
             .tau(tau)
             .intercept(intercept);
         let data = RowData::new(rows.rows())
             .weights(nominal.weights.as_deref())
             .groups(groups.as_deref())
-            .labels(Some(&labels));
+            .labels(are_classes.then_some(&labels));
         let uncertainty = self.uncertainty.set(&data, self.level_in_use())?;
-        let loss = self.loss.loss();
-        let model = RobustMulticlass::compose(loss, uncertainty, rows, labels, classes, settings)?;
+        let model = RobustMulticlass::compose(loss, uncertainty, rows, labels, h, settings)?;
         let model = match nominal.weights {
             None => model,
             Some(weights) => model.with_nominal(weights),
@@ -442,8 +520,8 @@ impl RobustFit {
         self.check()?;
         let began = clock.seconds();
         let is_warm = from.x.is_some() || from.y.is_some();
-        let x_set = model.x_set()?;
-        let mut solve = Solve::new(&model, &x_set, model.y_set())
+        let x_set = model.x_domain()?;
+        let mut solve = Solve::new(&model, &*x_set, model.y_set())
             .method(self.method.with_seed(self.seed))
             .rules(self.rules(&model))
             .checkpoints(self.checkpoints.clone())
@@ -463,7 +541,7 @@ impl RobustFit {
         let solution = solve.run_with(observer)?;
         drop(solve);
         let seconds = clock.seconds() - began;
-        let singular_values = x_set.singular_values(&solution.x)?;
+        let singular_values = model.singular_values(&solution.x)?;
         Ok(Fitted::new(self.clone(), model, solution, is_warm, seconds, singular_values))
     }
 

@@ -38,6 +38,12 @@ pub struct FitRecord {
     pub entries: usize,
     /// The scaling of the objective.
     pub objective: String,
+    /// The norm of the ball that the weights lie in.
+    #[serde(default)]
+    pub ball: String,
+    /// The loss of a row.
+    #[serde(default)]
+    pub loss: String,
     /// The radius of the ball.
     pub tau: f64,
     /// Whether it was chosen from the data.
@@ -50,6 +56,9 @@ pub struct FitRecord {
     pub weighted: bool,
     /// Whether every class has a constant.
     pub intercept: bool,
+    /// How columns were scaled, `centred` or `divided`; none if they were left as they are.
+    #[serde(default)]
+    pub scale: Option<String>,
     /// The method.
     pub method: String,
     /// Where the fit started: `uniform`, `vertex`, or `warm` where it was given a point.
@@ -91,12 +100,15 @@ impl Fitted {
             classes: model.classes(),
             entries,
             objective: fit.scaling.to_string(),
+            ball: fit.ball.to_string(),
+            loss: model.loss().name().to_owned(),
             tau: self.tau(),
             tau_chosen: fit.tau.is_none(),
             uncertainty: fit.uncertainty.name().to_owned(),
             level: fit.level_in_use(),
             weighted: fit.weights.is_some() || fit.class_weight != ClassWeight::None,
             intercept: fit.intercept,
+            scale: None,
             method: fit.method.name().to_owned(),
             start: if self.is_warm() { "warm".to_owned() } else { fit.start.to_string() },
             tol: fit.tol,

@@ -55,8 +55,7 @@ impl Game {
         y_set: Box<dyn Domain>,
         payoffs: MatrixGame,
     ) -> Result<Self> {
-        check_len("strategies of x for these payoffs", payoffs.dim_x(), x_set.dim())?;
-        check_len("strategies of y for these payoffs", payoffs.dim_y(), y_set.dim())?;
+        check_sets(&*x_set, &*y_set, &payoffs)?;
         Ok(Game { x_set, y_set, payoffs, names: [Vec::new(), Vec::new()] })
     }
 
@@ -102,8 +101,13 @@ impl Game {
     /// The method that suits it: restarted steps where both sets project, and otherwise corrective steps on both, the double oracle.
     #[must_use]
     pub fn method(&self) -> Method {
-        let project = self.x_set.oracle().has_prox() && self.y_set.oracle().has_prox();
-        if project { Method::restarted() } else { CorrectiveSettings::default().into() }
+        suited(&*self.x_set, &*self.y_set)
+    }
+
+    /// The sets of `x` and of `y`, and the payoffs.
+    #[must_use]
+    pub fn into_parts(self) -> (Box<dyn Domain>, Box<dyn Domain>, MatrixGame) {
+        (self.x_set, self.y_set, self.payoffs)
     }
 
     /// The solve with the method that suits it, to be refined.
@@ -121,6 +125,18 @@ impl Game {
     pub fn solve(&self, gap: f64) -> Result<Solution> {
         self.solver().gap(gap).run()
     }
+}
+
+/// The method that suits a game on these sets.
+#[must_use]
+pub fn suited(x_set: &dyn Domain, y_set: &dyn Domain) -> Method {
+    let project = x_set.oracle().has_prox() && y_set.oracle().has_prox();
+    if project { Method::restarted() } else { CorrectiveSettings::default().into() }
+}
+
+fn check_sets(x_set: &dyn Domain, y_set: &dyn Domain, payoffs: &MatrixGame) -> Result<()> {
+    check_len("strategies of x for these payoffs", payoffs.dim_x(), x_set.dim())?;
+    check_len("strategies of y for these payoffs", payoffs.dim_y(), y_set.dim())
 }
 
 /// The examples of docs/games.md.

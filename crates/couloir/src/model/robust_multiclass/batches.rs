@@ -2,6 +2,7 @@
 
 use super::RobustMulticlass;
 use super::constants::Lengths;
+use super::rounding::Sums;
 use crate::linalg::scratch::Pool;
 use crate::linalg::{Layout, ScoreOperator, axpy};
 use crate::problem::{
@@ -149,6 +150,7 @@ impl RobustMulticlass {
         }
         let rows = self.operator.matrix().select(batch);
         let lengths = Lengths::new(&rows);
+        let sums = Sums::new(&rows, &lengths, &*self.loss, self.settings.tau);
         Some(RobustMulticlass {
             loss: self.loss.clone(),
             uncertainty: self.uncertainty.clone(),
@@ -163,6 +165,7 @@ impl RobustMulticlass {
             weight: self.n as f64 * self.weight / batch.len() as f64,
             settings: self.settings,
             lengths,
+            sums,
             singular: OnceLock::new(),
             scratch: Pool::default(),
         })

@@ -15,20 +15,17 @@ pub(super) struct Lengths {
     pub(super) longest: f64,
     /// `sum_i |a_i|^2`.
     pub(super) squares: f64,
-    /// Entries of a row at the most.
-    pub(super) most_entries: usize,
 }
 
 impl Lengths {
     pub(super) fn new(rows: &SparseMatrix) -> Self {
-        let (mut longest, mut squares, mut most_entries) = (0.0f64, 0.0, 0);
+        let (mut longest, mut squares) = (0.0f64, 0.0);
         for i in 0..rows.rows() {
             let length = norm(rows.row(i).1);
             longest = longest.max(length);
             squares += length * length;
-            most_entries = most_entries.max(rows.row(i).1.len());
         }
-        Lengths { longest, squares, most_entries }
+        Lengths { longest, squares }
     }
 }
 
@@ -82,11 +79,15 @@ impl KnownConstants for RobustMulticlass {
         let repeated = self.heaviest_entry();
         let lxx = self.loss.curvature() * self.weight * longest * longest * repeated;
         let lxy = self.weight * self.slope_squared().sqrt() * self.singular() * repeated.sqrt();
-        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu }
+        BlockConstants { lxx: Some(lxx), lxy: Some(lxy), lyy, mu, mu_x: None }
     }
 
     fn mu(&self) -> Option<f64> {
         self.uncertainty.moduli().mu
+    }
+
+    fn mu_x(&self) -> Option<f64> {
+        None
     }
 
     fn confidence(&self) -> Confidence {

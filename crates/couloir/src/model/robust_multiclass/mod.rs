@@ -6,16 +6,17 @@ mod objective;
 mod rounding;
 mod settings;
 
-pub use settings::{RobustSettings, Scaling};
+pub use settings::{Ball, RobustSettings, Scaling};
 
 use super::loss::{MultinomialLogistic, ScoreLoss};
 use super::uncertainty::{ChiSquare, RowWeights, Uncertainty};
-use crate::domain::{Domain, NuclearBall};
+use crate::domain::{Domain, GroupL1Ball, L1Ball, L2Ball, NuclearBall};
 use crate::error::{Error, Result, check_len, check_positive};
 use crate::linalg::scratch::Pool;
-use crate::linalg::{Layout, ScoreOperator, SparseMatrix};
+use crate::linalg::{Layout, ScoreOperator, SparseMatrix, norm};
 use constants::Lengths;
 use rayon::prelude::*;
+use rounding::Sums;
 use std::sync::{Arc, OnceLock};
 
 /// A linear model over rows: a loss on their scores, and an uncertainty set from which an adversary takes their weights.
@@ -92,6 +93,7 @@ pub struct RobustMulticlass {
     weight: f64,
     settings: RobustSettings,
     lengths: Lengths,
+    sums: Sums,
     /// A bound of the top singular value of the rows, found when it is asked for.
     singular: OnceLock<f64>,
     scratch: Pool,
@@ -132,14 +134,7 @@ impl RobustMulticlass {
         let row_weights = uncertainty.row_weights();
         row_weights.check(rows.rows(), uncertainty.y_set().dim())?;
         check_positive("tau", settings.tau)?;
-        if classes < 2 {
-            let why = format!("at least two are needed, got {classes}");
-            return Err(Error::Setting { name: "classes", why });
-        }
-        if let Some(i) = labels.iter().position(|&b| b as usize >= classes) {
-            let why = format!("label {i} is {}; there are {classes} classes", labels[i]);
-            return Err(Error::Setting { name: "labels", why });
-        }
+        loss.check(&labels, classes)?;
         let n = labels.len();
         let rows = match settings.intercept {
             Some(value) => rows.with_constant_column(value)?,
@@ -151,6 +146,7 @@ impl RobustMulticlass {
         };
         let weight = settings.scaling.factor(n);
         let lengths = Lengths::new(&rows);
+        let sums = Sums::new(&rows, &lengths, &*loss, settings.tau);
         let operator = ScoreOperator::new(rows, classes, settings.layout);
         let scratch = Pool::default();
         Ok(RobustMulticlass {
@@ -167,6 +163,7 @@ impl RobustMulticlass {
             weight,
             settings,
             lengths,
+            sums,
             singular: OnceLock::new(),
             scratch,
         })
@@ -211,16 +208,80 @@ impl RobustMulticlass {
         Ok(self)
     }
 
-    /// The set of `X`: the nuclear-norm ball of radius `tau`, of matrices that lie as the settings say.
+    /// The set of `X` of a model on a nuclear-norm ball: matrices of nuclear norm `tau` at most, which lie as the settings say.
+    ///
+    /// # Errors
+    /// No features; a model on another ball, whose set is [`x_domain`](Self::x_domain).
+    pub fn x_set(&self) -> Result<NuclearBall> {
+        match self.settings.ball {
+            Ball::Nuclear => self.nuclear_ball(),
+            other => {
+                let why = format!(
+                    "the weights lie in the {other} ball; take `x_domain` in place of `x_set`"
+                );
+                Err(Error::Setting { name: "ball", why })
+            }
+        }
+    }
+
+    /// The set of `X`, whatever its ball.
     ///
     /// # Errors
     /// No features.
-    pub fn x_set(&self) -> Result<NuclearBall> {
+    pub fn x_domain(&self) -> Result<Box<dyn Domain>> {
+        let (size, tau) = (self.classes() * self.features(), self.settings.tau);
+        Ok(match self.settings.ball {
+            Ball::Nuclear => Box::new(self.nuclear_ball()?),
+            Ball::L2 => Box::new(L2Ball::new(size, tau)?),
+            Ball::L1 => Box::new(L1Ball::new(size, tau)?),
+            Ball::GroupL1 => {
+                let (h, d) = (self.classes(), self.features());
+                let feature = |entry: usize| match self.settings.layout {
+                    Layout::ClassMajor => entry % d,
+                    Layout::FeatureMajor => entry / h,
+                };
+                Box::new(GroupL1Ball::new((0..size).map(feature).collect(), tau)?)
+            }
+        })
+    }
+
+    /// The nuclear-norm ball of this radius, whatever the set of `X`.
+    fn nuclear_ball(&self) -> Result<NuclearBall> {
         let (h, d) = (self.classes(), self.features());
         match self.settings.layout {
             Layout::ClassMajor => NuclearBall::new(h, d, self.settings.tau),
             Layout::FeatureMajor => NuclearBall::new(d, h, self.settings.tau),
         }
+    }
+
+    /// The norm of a point: the radius of the smallest ball of the model's kind that it lies in.
+    ///
+    /// # Errors
+    /// A point of another length, or numbers that are not finite.
+    pub fn norm(&self, x: &[f64]) -> Result<f64> {
+        check_len("x", self.classes() * self.features(), x.len())?;
+        Ok(match self.settings.ball {
+            Ball::Nuclear => self.singular_values(x)?.iter().sum(),
+            Ball::L2 => norm(x),
+            Ball::L1 => x.iter().map(|v| v.abs()).sum(),
+            Ball::GroupL1 => {
+                let (h, d) = (self.classes(), self.features());
+                let mut squares = vec![0.0f64; d];
+                for (i, v) in x.iter().enumerate() {
+                    let feature = if self.order.is_empty() { i % d } else { i / h };
+                    squares[feature] += v * v;
+                }
+                squares.into_iter().map(f64::sqrt).sum()
+            }
+        })
+    }
+
+    /// The singular values of the matrix of a point, in falling order.
+    ///
+    /// # Errors
+    /// A point of another length, or numbers that are not finite.
+    pub fn singular_values(&self, x: &[f64]) -> Result<Vec<f64>> {
+        self.nuclear_ball()?.singular_values(x)
     }
 
     /// The loss of a row.

@@ -3,8 +3,8 @@
 use super::RobustMulticlass;
 use crate::domain::Confidence;
 use crate::linalg::{Layout, Rows, dot};
-use crate::model::RobustSettings;
 use crate::model::uncertainty::RowWeights;
+use crate::model::{Ball, RobustSettings};
 use crate::problem::{
     BestResponse, Capabilities, ColumnWise, ExactDifferences, Identity, LinearOperator, Measured,
     Preparation, PreparedImage, SaddleProblem,
@@ -37,7 +37,7 @@ impl RobustMulticlass {
     }
 
     /// Lends the weight of every row.
-    fn with_row_weights<T>(&self, y: &[f64], work: impl FnOnce(&[f64]) -> T) -> T {
+    pub(super) fn with_row_weights<T>(&self, y: &[f64], work: impl FnOnce(&[f64]) -> T) -> T {
         if self.weighs_in_order() {
             return work(y);
         }
@@ -45,6 +45,18 @@ impl RobustMulticlass {
             weights.iter_mut().enumerate().for_each(|(r, w)| *w = self.row_weight(r, y));
             work(weights)
         })
+    }
+
+    /// The value but for the penalty.
+    pub(super) fn mean_loss(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
+        let (losses, _) = self.split(at.cache);
+        let mean = match (&self.members, &self.row_weights) {
+            (Some(members), RowWeights::PerRow) => {
+                members.iter().zip(losses).map(|(&i, l)| y[i as usize] * l).sum()
+            }
+            _ => self.with_row_weights(y, |weights| dot(losses, weights)),
+        };
+        self.weight * mean
     }
 
     /// Losses, slopes.
@@ -98,14 +110,7 @@ impl SaddleProblem for RobustMulticlass {
     }
 
     fn value(&self, at: PreparedImage<'_>, y: &[f64]) -> f64 {
-        let (losses, _) = self.split(at.cache);
-        let mean = match (&self.members, &self.row_weights) {
-            (Some(members), RowWeights::PerRow) => {
-                members.iter().zip(losses).map(|(&i, l)| y[i as usize] * l).sum()
-            }
-            _ => self.with_row_weights(y, |weights| dot(losses, weights)),
-        };
-        self.weight * mean + self.uncertainty.value(y)
+        self.mean_loss(at, y) + self.uncertainty.value(y)
     }
 
     fn grad_image(&self, at: PreparedImage<'_>, y: &[f64], out: &mut [f64]) {
@@ -266,9 +271,10 @@ impl ExactDifferences for RobustMulticlass {
 
 impl Identity for RobustMulticlass {
     fn fingerprint(&self, print: &mut Fingerprint) {
-        let RobustSettings { scaling, tau, intercept, layout, .. } = self.settings;
+        let RobustSettings { scaling, ball, tau, intercept, layout, .. } = self.settings;
         let rows = self.operator.matrix();
         print.note("tau", tau);
+        print.note_maybe("ball", (ball != Ball::Nuclear).then_some(ball));
         print.note("loss", format!("{:?}", self.loss));
         print.note("uncertainty", self.uncertainty.name());
         self.uncertainty.fingerprint(print);

@@ -184,11 +184,12 @@ impl Side {
         }
     }
 
-    /// Finds the worst active vertex `v`; returns `<g, v - z>`.
+    /// Finds the worst active vertex `v`; returns `<g, v - z>`, which is not negative, whatever rounding says: a step is never taken
+    /// against its direction.
     fn look(&mut self, g: &[f64], z: &[f64]) -> f64 {
         self.worst = self.active.worst(g);
         self.active.atom(self.worst).write(&mut self.v);
-        dot_difference(g, &self.v, z).0
+        dot_difference(g, &self.v, z).0.max(0.0)
     }
 
     /// The longest step.

@@ -52,7 +52,7 @@ pub struct BothBlocks<'a> {
     k: u64,
     now: Look,
     /// The start points, at which differences between atoms of the other block are taken.
-    home: PointX,
+    home: Vec<f64>,
     home_y: Vec<f64>,
     /// Whether differences between atoms have failed: `f` is not quadratic.
     is_curved: bool,
@@ -115,10 +115,49 @@ impl<'a> BothBlocks<'a> {
             is_asked: false,
             best: Best::new(&point, &y),
             room: point.room_for_image(),
-            home: point,
+            home: point.image,
             home_y: y,
             oracles,
         })
+    }
+
+    /// Goes on with the atoms of x, and `y` as the only atom of Y, after so many iterations with these bounds.
+    pub(super) fn going_on(
+        oracles: Oracles<'a>,
+        (mut xs, y): (Atoms, Vec<f64>),
+        (k, best): (u64, Best),
+        home: (&[f64], &[f64]),
+        settings: &CorrectiveSettings,
+    ) -> Self {
+        xs.forget_bends();
+        let mut image = vec![0.0; best.image.len()];
+        xs.image(&mut image);
+        let xs = xs.with_bends_of(image.len() + y.len());
+        let ys = Atoms::new(Block::Y, &y, &y, settings.atoms).with_bends_of(y.len());
+        let room = PointX { x: Vec::new(), ..PointX::at_image_zero(&*oracles.problem) };
+        let now = Look {
+            w: xs.weights(),
+            v: vec![1.0],
+            image,
+            y,
+            gradient: Gradient::default(),
+            slopes: Default::default(),
+            gap: f64::INFINITY,
+        };
+        BothBlocks {
+            share: settings.share,
+            xs,
+            ys,
+            k,
+            now,
+            home: home.0.to_vec(),
+            home_y: home.1.to_vec(),
+            is_curved: false,
+            is_asked: false,
+            best,
+            room,
+            oracles,
+        }
     }
 
     fn gradient(&mut self, image: &[f64], y: &[f64]) -> Result<Gradient> {
@@ -186,7 +225,7 @@ impl<'a> BothBlocks<'a> {
                 continue;
             }
             if self.ys.entries[j].bend.is_empty() {
-                let (image, y) = (self.home.image.clone(), self.ys.entries[j].image.clone());
+                let (image, y) = (self.home.clone(), self.ys.entries[j].image.clone());
                 self.ys.entries[j].bend = self.gradient(&image, &y)?.in_y;
             }
             of_y.push(self.ys.entries[j].bend.clone());

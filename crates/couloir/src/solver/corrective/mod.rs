@@ -6,6 +6,7 @@ mod both_blocks;
 mod factored;
 mod newton;
 mod one_block;
+mod one_then_both;
 mod phi;
 mod restricted;
 mod saddle_qp;

@@ -128,7 +128,7 @@ pub(super) fn minimise(
     }
     phi.look(&at.image, &mut at.slope)?;
     atoms.set_weights(&at.weights);
-    Ok(Restricted { fell: first - at.value })
+    Ok(Restricted { fell: first - at.value, left: at.gap() })
 }
 
 /// Makes sure that differences refer to an atom with enough weight.

@@ -9,6 +9,7 @@
 //!
 //! This is fully corrective Frank-Wolfe on `phi` (Jaggi, "Revisiting Frank-Wolfe", ICML 2013). docs/theory.md has the rates.
 
+use super::BothBlocks;
 use super::CorrectiveSettings;
 use super::atoms::Atoms;
 use super::phi::{Phi, Response};
@@ -38,6 +39,10 @@ const SPECTRAL_SHARE: f64 = 50.0;
 /// A gap of so many times what it is charged with for rounding is as good as rounding.
 const AT_FLOOR: f64 = 4.0;
 
+/// A restricted problem that leaves more than this share of the gap was not solved, and after so many in a row none will be.
+const POOR: f64 = 0.1;
+const MOST_POOR: u64 = 3;
+
 /// The corrective method on one block, running.
 pub struct OneBlock<'a, S> {
     oracles: Oracles<'a>,
@@ -52,6 +57,8 @@ pub struct OneBlock<'a, S> {
     slope: Vec<f64>,
     /// Whether the oracle has been asked at the present point.
     is_asked: bool,
+    /// How many restricted problems in a row were left unsolved.
+    poor: u64,
     best: Best,
 }
 
@@ -198,11 +205,40 @@ impl<'a> OneBlock<'a, Atoms> {
             k: 0,
             slope: vec![0.0; point.image.len()],
             is_asked: false,
+            poor: 0,
             best: Best::new(&point, &y),
             response: Response { y, gap: f64::INFINITY },
             point,
             oracles,
         })
+    }
+}
+
+impl<'a> OneBlock<'a, Atoms> {
+    /// Whether restricted problems are no longer solved: phi has too many kinks, or `y` runs too fast for its second derivatives.
+    pub(super) fn fails(&self) -> bool {
+        self.poor >= MOST_POOR
+    }
+
+    /// Whether what is left of the gap is rounding.
+    pub(super) fn is_at_floor(&self) -> bool {
+        self.best.is_at_floor(f64::NEG_INFINITY)
+    }
+
+    /// The image of the present point, and the last response.
+    pub(super) fn present(&self) -> (&[f64], &[f64]) {
+        (&self.point.image, &self.response.y)
+    }
+
+    /// Goes on with atoms of both blocks, from the present ones of x and the last response. `home` is a pair of points of the run's
+    /// start.
+    pub(super) fn into_both(
+        self,
+        home: (&[f64], &[f64]),
+        settings: &CorrectiveSettings,
+    ) -> BothBlocks<'a> {
+        let OneBlock { oracles, set, k, response, best, .. } = self;
+        BothBlocks::going_on(oracles, (set, response.y), (k, best), home, settings)
     }
 }
 
@@ -241,6 +277,7 @@ impl<'a> OneBlock<'a, Spectral<'a>> {
             k: 0,
             slope: vec![0.0; point.image.len()],
             is_asked: false,
+            poor: 0,
             best: Best { factors: Some(nothing), ..Best::new(&point, &y) },
             response: Response { y, gap: f64::INFINITY },
             point,
@@ -304,6 +341,7 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
             accuracy: if needs_more { 1e-6 } else { 1e-3 } * wanted,
         };
         let restricted = self.set.minimise(&mut phi, wanted)?;
+        self.poor = if restricted.left > POOR * gap { self.poor + 1 } else { 0 };
         self.is_asked = false;
         self.ask()?;
         if restricted.fell > 0.0 {
@@ -360,6 +398,7 @@ impl<S: RestrictedSet> Algorithm for OneBlock<'_, S> {
         archive.nested("atoms", |archive| self.set.state(archive))?;
         archive.numbers("y", &mut self.response.y)?;
         archive.flag("is_asked", &mut self.is_asked)?;
+        archive.count("poor", &mut self.poor)?;
         archive.nested("best", |archive| self.best.state(archive))
     }
 }

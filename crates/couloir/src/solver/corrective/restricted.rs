@@ -32,6 +32,8 @@ pub(in crate::solver) trait ImageFunction {
 pub(in crate::solver) struct Restricted {
     /// By how much phi fell.
     pub fell: f64,
+    /// The FW-gap over the atoms that is left; zero where the set has no atoms.
+    pub left: f64,
 }
 
 /// A part of X that grows by the answers of the linear minimisation.

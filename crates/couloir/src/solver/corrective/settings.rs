@@ -1,5 +1,6 @@
 //! The settings of the corrective method.
 
+use super::one_then_both::OneThenBoth;
 use super::{BothBlocks, OneBlock};
 use crate::error::{Block, Error, Result};
 use crate::problem::BlockConstants;
@@ -26,7 +27,7 @@ pub struct CorrectiveSettings {
 #[non_exhaustive]
 pub enum AtomBlocks {
     /// `x` alone where the problem knows its best response or `f` is strongly concave in `y` (its constant `mu` is known), else
-    /// both.
+    /// both; and both from where the restricted problems of `x` alone are not solved, as happens for small `mu`.
     #[default]
     Auto,
     /// `x` alone; `y` is the best response.
@@ -84,7 +85,8 @@ impl MethodSettings for CorrectiveSettings {
             }
             (AtomBlocks::Auto, _) if !knows_y => Ok(Box::new(BothBlocks::new(start, self)?)),
             (AtomBlocks::Both, _) => Ok(Box::new(BothBlocks::new(start, self)?)),
-            (AtomBlocks::Auto | AtomBlocks::X, _) => Ok(Box::new(OneBlock::new(start, self)?)),
+            (AtomBlocks::Auto, _) => Ok(Box::new(OneThenBoth::new(start, self)?)),
+            (AtomBlocks::X, _) => Ok(Box::new(OneBlock::new(start, self)?)),
         }
     }
 

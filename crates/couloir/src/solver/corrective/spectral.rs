@@ -274,7 +274,7 @@ impl RestrictedSet for Spectral<'_> {
         self.wanted = wanted;
         let (p, q) = (self.p, self.q);
         if p == 0 || q == 0 {
-            return Ok(Restricted { fell: 0.0 });
+            return Ok(Restricted { fell: 0.0, left: 0.0 });
         }
         let ball = NuclearBall::new(p, q, self.shape.radius)?;
         let mut oracle = ball.oracle();
@@ -290,7 +290,7 @@ impl RestrictedSet for Spectral<'_> {
         let mut gap = restricted_gap(&mut *oracle, &gradient, &here.s, &mut scratch)?;
         if gap <= wanted {
             let after = self.descend(phi, value, wanted)?;
-            return Ok(Restricted { fell: value - after });
+            return Ok(Restricted { fell: value - after, left: 0.0 });
         }
         // values that differ by no more are the same but for rounding: slopes decide then
         let tie = 16.0 * f64::EPSILON * value.abs();
@@ -352,7 +352,7 @@ impl RestrictedSet for Spectral<'_> {
         }
         (self.s, self.image) = (here.s, here.image);
         let after = self.descend(phi, here.value, wanted)?;
-        Ok(Restricted { fell: value - after })
+        Ok(Restricted { fell: value - after, left: 0.0 })
     }
 
     fn ask(&mut self, oracles: &mut Oracles<'_>, slope: &[f64]) -> Result<LinearMin> {

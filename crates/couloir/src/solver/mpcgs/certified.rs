@@ -3,9 +3,11 @@
 //! docs/theory.md.
 
 use super::certified_settings::CertifiedSettings;
-use super::hull_search::{Candidate, HullSearch};
+use super::hull_search::{Candidate, HullSearch, Model};
 use super::lower_bound::{MixedY, Numbers};
+use super::pace::{Pace, check_strong_convexity};
 use super::points::{InnerGoal, InnerSolve, Move, PointSpace, Trial};
+use super::schedule::Schedule;
 use super::y_solve::{Response, YSolver};
 use crate::certificate::{Bounds, Certificate, GapScratch, fw_gap};
 use crate::domain::SlideState;
@@ -18,9 +20,13 @@ use crate::solver::{Inner, MethodSettings, Start};
 use crate::state::Archive;
 use crate::watch::Watch;
 
-/// Rounds of (y, v, x) that may fail condition (a) before `Lhat` is doubled, and `log2(k)/2` more: with
-/// half a factor each they suffice where `Lhat` does.
-const ROUNDS: u32 = 4;
+/// The most that an iteration may leave in (d), as a share of the certified gap over k and of the prox term.
+const OF_GAP: f64 = 0.05;
+const OF_STEP: f64 = 0.05;
+/// The accuracy of responses, relative to the prox term of the iteration before.
+const ACCURACY: f64 = 0.01;
+/// Iterations from one look at `x_k` to the next at the most.
+const LONGEST_WAIT: u64 = 8;
 /// A rise of `Lhat` above the first curvature measured in an iteration after which something other
 /// than `Lhat` must be wrong.
 const RUNAWAY: f64 = 1e12;
@@ -38,17 +44,21 @@ const FLOOR: f64 = 3.0;
 /// What one accepted round leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Accepted {
-    /// A bound of `max_y f(x_k, y)`, `f(x_k, y_k) + eps_k`, and what is charged to it for rounding.
+    /// The weight of the step.
+    gamma: f64,
+    /// A bound of `max_y f(x_k, y)`, `f(x_k, yhat)` with the bound of the response, and what is charged to it for rounding.
     upper: f64,
     rounding: f64,
     /// The numbers of the linear minorant of `f(., y_k)`: its constant is `f(z_k, y_k) - <grad_x f(z_k, y_k), z_k>`.
     minorant: Numbers,
-    /// The `eps_k`, `zeta_k`, `chi_k` reached.
-    eps: f64,
+    /// The `delta_k` and `zeta_k` reached.
+    delta: f64,
     zeta: f64,
-    chi: f64,
-    /// The `Lhat` that condition (c) would have been content with.
+    /// The `Lhat` that condition (d) would have been content with.
     needed: f64,
+    /// The prox term, and the curvature of `max_y f` between `z_k` and `x_k`.
+    allowed: f64,
+    curvature: f64,
 }
 
 /// Certified MPCGS, running.
@@ -72,8 +82,11 @@ pub struct Certified<'a> {
     /// The response to `x_r`, then to `x_k`.
     y_hat: Vec<f64>,
     y_bar: MixedY,
-    /// `sum_s s(s+1)(s+2) (eps_s + chi_s) + sum_s 3 s(s+1) zeta_s`.
-    charges: f64,
+    /// The prox term of the last iteration.
+    allowed: f64,
+    schedule: Schedule,
+    /// How weights grow in place of that, where `f(., y)` is known to be strongly convex.
+    pace: Option<Pace>,
     bounds: Bounds,
     best: Best,
     stall: Stall,
@@ -114,6 +127,7 @@ impl<'a> Certified<'a> {
         let budget = settings.inner_budget;
         let y_solver = YSolver::new(&mut oracles, settings.inner_y, budget)?;
         let way = inner_x(&mut oracles, settings.inner_x)?;
+        check_strong_convexity(&oracles)?;
         let (x, y) = start.points(&mut oracles)?;
         let hull_search = match settings.hull_points {
             0 => None,
@@ -132,12 +146,14 @@ impl<'a> Certified<'a> {
             k: 0,
             lhat: settings.first_lhat.unwrap_or(0.0),
             highest_lhat: 0.0,
+            pace: space.mu_x().map(Pace::new),
             space,
             trial_x,
             z,
             y_hat: y.clone(),
             y_bar: MixedY::new(y.clone()),
-            charges: 0.0,
+            allowed: f64::INFINITY,
+            schedule: Schedule::new(first.gap, first.upper),
             bounds: Bounds::NONE,
             best: Best::new(first, y.clone()),
             y,
@@ -161,13 +177,19 @@ impl<'a> Certified<'a> {
         self.size = size;
         self.y_hat.copy_from_slice(&self.best.y);
         self.best = Best::new(first, self.y_hat.clone());
-        self.k = 0;
+        (self.k, self.schedule) = (0, Schedule::new(first.gap, first.upper));
+        self.allowed = f64::INFINITY;
         (self.next_look, self.stall) = (2, Stall::new());
         self.lhat *= FRESH; // found again by raising, which costs no gradient
-        self.charges = 0.0;
         self.bounds = Bounds::NONE;
-        self.space.find_structure(&mut self.oracles);
+        self.find_structure();
         Ok(())
+    }
+
+    /// Takes up what suits the problem best.
+    fn find_structure(&mut self) {
+        self.space.find_structure(&mut self.oracles);
+        self.pace = self.space.mu_x().map(Pace::new);
     }
 
     /// Takes another problem on the same sets, of which the state is then loaded.
@@ -177,7 +199,7 @@ impl<'a> Certified<'a> {
         inner_y: Inner,
     ) -> Result<()> {
         self.take_problem(problem, inner_y)?;
-        self.space.find_structure(&mut self.oracles);
+        self.find_structure();
         Ok(())
     }
 
@@ -207,7 +229,10 @@ impl<'a> Certified<'a> {
         }
         let confidence = oracles.confidence();
         best.certificate = Certificate::between(best.lower, best.lower, upper, confidence);
-        (self.k, self.charges, self.bounds) = (0, 0.0, Bounds::NONE);
+        (self.k, self.bounds) = (0, Bounds::NONE);
+        self.schedule = Schedule::new(self.best.certificate.gap, upper);
+        self.allowed = f64::INFINITY;
+        self.pace = self.pace.map(|pace| Pace::new(pace.mu));
         (self.next_look, self.stall) = (2, Stall::new());
         Ok(())
     }
@@ -217,6 +242,7 @@ impl<'a> Certified<'a> {
         let (x_set, y_set) = (self.oracles.x_set, self.oracles.y_set);
         let watch = self.oracles.watch().clone();
         let oracles = Oracles::of(problem, x_set, y_set)?;
+        check_strong_convexity(&oracles)?;
         let earlier = std::mem::replace(&mut self.oracles, oracles);
         self.oracles.keep_atoms_of(earlier);
         self.attend(&watch);
@@ -288,22 +314,45 @@ impl<'a> Certified<'a> {
         &self.y_bar.y
     }
 
-    /// `Lhat D_X^2 / (k (k+1) (k+2))`: what condition (a) asks of `eps_k`.
-    fn eps_target(&self, k: f64) -> f64 {
+    /// The weight of step k.
+    fn gamma(&self, k: f64) -> f64 {
+        self.pace.map_or(3.0 / (k + 2.0), |pace| pace.gamma(self.lhat))
+    }
+
+    /// The weight of the prox term in step k.
+    fn alpha(&self, k: f64, gamma: f64) -> f64 {
+        match self.pace {
+            Some(_) => Pace::alpha(self.lhat, gamma),
+            None => 6.0 * self.lhat / (k + 1.0),
+        }
+    }
+
+    /// `Lhat D_X^2 / (k (k+1) (k+2))`: what the bound of the theorem allows for `delta_k`.
+    fn delta_target(&self, k: f64) -> f64 {
+        if let Some(pace) = self.pace {
+            return Pace::eps_target(pace.gamma(self.lhat), self.best.certificate.gap);
+        }
         self.lhat * self.diameter.powi(2) / (k * (k + 1.0) * (k + 2.0))
     }
 
     /// What condition (b) asks of a slide.
     fn inner_goal(&self, k: f64) -> InnerGoal {
-        let needed = self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0));
+        let needed = match self.pace {
+            Some(_) if k > 1.0 => Pace::zeta_target(self.bounds.schedule),
+            _ => self.lhat * self.diameter.powi(2) / (100.0 * k * (k + 1.0)),
+        };
         InnerGoal { needed, present: self.best.certificate.gap }
     }
 
-    /// How well the inner y-solve must do for (a) to be decided.
+    /// How well the inner y-solve must do for (d) to be decided.
     fn response_accuracy(&self, k: f64) -> f64 {
-        let from_gap = 1e-2 * self.best.certificate.gap / k;
-        let target = self.eps_target(k);
+        let share = self.pace.map_or(1.0 / k, |pace| pace.gamma(self.lhat));
+        let from_gap = 1e-2 * self.best.certificate.gap * share;
+        let target = self.delta_target(k);
         let wanted = if target > 0.0 { (target / 64.0).min(from_gap) } else { from_gap };
+        // close to a solution max_y f changes by far less than the gap; sliding cannot follow that
+        let follows = self.y_solver.is_linear();
+        let wanted = if follows { wanted.min(ACCURACY * self.allowed) } else { wanted };
         // no use in asking for less than rounding leaves
         wanted.max(1e-3 * f64::EPSILON * self.best.upper.abs())
     }
@@ -322,29 +371,54 @@ impl<'a> Certified<'a> {
         self.y_solver.respond(&mut self.oracles, &self.trial_x, accuracy, &mut self.y_hat)
     }
 
-    /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x`, `y` and the last trial of the
-    /// space.
-    fn prox_step(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<Accepted, Step>> {
-        // z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}
-        self.space.begin_iteration(&mut self.oracles)?;
-        self.space.between(&self.oracles, gamma, &mut self.z);
+    /// Starts the weights anew from the best `x`, which becomes `v` too. Bounds and the mixture of minorants stay.
+    fn start_anew(&mut self) {
+        self.space.restart_from_best(&mut self.oracles, 0.0);
+        self.schedule.start_anew(self.best.certificate.gap);
+        if let Some(hull_search) = &mut self.hull_search {
+            hull_search.restart();
+        }
+    }
 
-        // y_1 answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
-        if self.respond_to_z(k)?.state == SlideState::OutOfBudget {
+    /// `z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}`, the response to it and the gradient there. Returns what `y` may still gain; a step
+    /// where the response has run out of budget.
+    fn set_out(&mut self, k: f64, gamma: f64) -> Result<std::result::Result<f64, Step>> {
+        self.space.between(&self.oracles, gamma, &mut self.z);
+        // y_k answers z_k, which is closer to x_k than x_{k-1} is and costs no product either
+        let response = self.respond_to_z(k)?;
+        if response.state == SlideState::OutOfBudget {
             return Ok(Err(Step::InnerBudget(Block::Y)));
         }
-        self.space.take_gradient(&mut self.oracles, &self.z, &self.y)?;
+        self.space.take_gradient(&mut self.oracles, (&self.z, gamma), &self.y)?;
+        Ok(Ok(response.gap))
+    }
+
+    /// One iteration up to the acceptance of `(x_k, y_k, v_k)`, which are then in `trial_x`, `y` and the last trial of the
+    /// space.
+    fn prox_step(&mut self, k: f64) -> Result<std::result::Result<Accepted, Step>> {
+        self.space.begin_iteration(&mut self.oracles)?;
+        let mut gamma = self.gamma(k);
+        let mut left = match self.set_out(k, gamma)? {
+            Ok(gap) => gap,
+            Err(step) => return Ok(Err(step)),
+        };
         if self.lhat == 0.0 {
             let guess = FIRST_GUESS * self.space.gradient_length() / self.diameter;
             self.lhat = if guess > 0.0 && guess.is_finite() { guess } else { 1.0 };
         }
 
-        let mut failed_rounds = 0;
-        let most_rounds = ROUNDS + (0.5 * k.log2()) as u32;
         let mut ceiling = f64::INFINITY;
         while self.lhat <= ceiling {
-            // v_r = argmin <g, u> + alpha/2 |u - v_{k-1}|^2 with (b), and x_r = (1 - gamma) x_{k-1} + gamma v_r
-            let (alpha, goal) = (6.0 * self.lhat / (k + 1.0), self.inner_goal(k));
+            if gamma != self.gamma(k) {
+                // weights grow more slowly where Lhat has risen: z_k is another point
+                gamma = self.gamma(k);
+                left = match self.set_out(k, gamma)? {
+                    Ok(gap) => gap,
+                    Err(step) => return Ok(Err(step)),
+                };
+            }
+            // v_k = argmin <g, u> + alpha/2 |u - v_{k-1}|^2 with (b), and x_k = (1 - gamma) x_{k-1} + gamma v_k
+            let (alpha, goal) = (self.alpha(k, gamma), self.inner_goal(k));
             let trial = self.space.try_step(&mut self.oracles, alpha, goal)?;
             let Trial { zeta, slope, square } = match trial {
                 Ok(trial) => trial,
@@ -352,20 +426,20 @@ impl<'a> Certified<'a> {
             };
             self.space.between_trial(&self.oracles, gamma, &mut self.trial_x);
 
-            // (c) f(x_k, y_k) <= f(z_k, y_k) + <grad_x, x_k - z_k> + gamma alpha/2 |v_k - v_{k-1}|^2 + chi
+            // (d) max_y f(x_k, y) <= l_k(x_k) + gamma alpha/2 |v_k - v_{k-1}|^2 + delta
             let bend = self.oracles.bend_x(&self.z, &self.trial_x, &self.y, gamma * slope)?;
             let allowed = 0.5 * gamma * alpha * square;
             Bend::new(bend, gamma * slope).check(Block::X, || self.size)?;
-            let excess = bend.value - allowed;
-            let needed = if allowed > 0.0 { self.lhat * bend.value / allowed } else { 0.0 };
-            if excess > bend.rounding {
-                ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
-                self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
+            // the quadratic of a strongly convex minorant, where that is known
+            let quadratic = match self.pace {
+                Some(pace) => pace.quadratic(bend, gamma * slope, gamma * gamma * square)?,
+                None => 0.0,
+            };
+            let bent = bend.value - quadratic;
+            if bent - allowed > bend.rounding {
+                self.raise_lhat(bent, allowed, &mut ceiling); // whatever the response
                 continue;
             }
-            let chi = (excess + bend.rounding).max(0.0);
-
-            // (a) max_y f(x_k, y) - f(x_k, y_k) <= eps_k
             let response = self.respond_to_trial(k)?;
             if response.state == SlideState::OutOfBudget {
                 return Ok(Err(Step::InnerBudget(Block::Y)));
@@ -379,9 +453,16 @@ impl<'a> Certified<'a> {
                     self.size.max(0.5 * change.rounding / f64::EPSILON),
                 )?;
             }
-            let eps = change.value.max(0.0) + response.gap + change.rounding;
-            let floor = 4.0 * (response.gap + change.rounding);
-            if eps <= self.eps_target(k).max(floor) {
+            let gain = change.value.max(0.0);
+            let excess = bent + gain - allowed;
+            let noise = bend.rounding + change.rounding + response.gap;
+            let delta = (excess + noise).max(0.0);
+            let most = self.delta_target(k).min(OF_GAP * self.best.certificate.gap / k);
+            if excess <= most.min(OF_STEP * allowed) || delta <= 4.0 * (noise + left) {
+                let needed =
+                    if allowed > 0.0 { self.lhat * (bent + gain + noise) / allowed } else { 0.0 };
+                let curvature = 2.0 * (bend.value + gain) / (gamma * gamma * square);
+                let eps = gain + response.gap + change.rounding;
                 let value = self.oracles.value(&self.trial_x, &self.y)?;
                 let of_value = self.oracles.rounding(&self.trial_x, &self.y, value);
                 // the minorant through z_k, by its value at x_k
@@ -393,21 +474,19 @@ impl<'a> Certified<'a> {
                 let [of_x, _] = self.oracles.charge_of_slack(&of_value);
                 let rounding = of_value.value + of_x + 4.0 * f64::EPSILON * (value.abs() + eps);
                 let upper = value + eps + rounding;
-                return Ok(Ok(Accepted { upper, rounding, minorant, eps, zeta, chi, needed }));
+                return Ok(Ok(Accepted {
+                    gamma,
+                    upper,
+                    rounding,
+                    minorant,
+                    delta,
+                    zeta,
+                    needed,
+                    allowed,
+                    curvature,
+                }));
             }
-            // the curvature of max_y f between z_k, which y_1 answers, and x_1: what Lhat stands for
-            let curvature = (bend.value.max(0.0) + eps) / (gamma * gamma * square);
-            ceiling = ceiling.min(RUNAWAY * self.lhat.max(curvature));
-            if failed_rounds == 0 && self.lhat < 0.5 * curvature {
-                self.lhat = curvature.clamp(1.4 * self.lhat, 16.0 * self.lhat);
-                continue; // the step was far too long: a shorter one, from the same gradient
-            }
-            failed_rounds += 1;
-            if failed_rounds % most_rounds == 0 {
-                self.lhat *= 2.0;
-            }
-            std::mem::swap(&mut self.y, &mut self.y_hat);
-            self.space.take_gradient(&mut self.oracles, &self.z, &self.y)?;
+            self.raise_lhat(bent + gain, allowed, &mut ceiling);
         }
         Err(Error::Numerical {
             what: "certified MPCGS",
@@ -419,14 +498,29 @@ impl<'a> Certified<'a> {
         })
     }
 
+    /// Raises `Lhat` to what a step needs that bends by so much, and notes where that would run away.
+    fn raise_lhat(&mut self, bent: f64, allowed: f64, ceiling: &mut f64) {
+        let needed = if allowed > 0.0 { self.lhat * bent / allowed } else { 0.0 };
+        *ceiling = ceiling.min(RUNAWAY * self.lhat.max(needed));
+        self.lhat = (1.05 * needed).clamp(1.4 * self.lhat, 16.0 * self.lhat);
+    }
+
     /// Looks for a better point than `x_k` in the hull of the last ones, where that is due; returns its upper bound.
-    fn search_hull(&mut self, gamma: f64, upper: f64) -> Result<Option<f64>> {
+    fn search_hull(&mut self, gamma: f64, accepted: &Accepted) -> Result<Option<f64>> {
         let Certified { oracles, y_solver, space, trial_x, y_hat, hull_search, best, .. } = self;
         match hull_search {
             Some(search) if search.is_due() => {
                 let (images, count) = space.hull();
-                let candidate = Candidate { x: trial_x, y_hat, upper };
+                let candidate = Candidate { x: trial_x, y_hat, upper: accepted.upper };
                 let gap = best.certificate.gap;
+                if !oracles.has_operator() {
+                    // there a gradient at x_k would be a whole one
+                    let model =
+                        Model { gradient: space.image_gradient(), curvature: accepted.curvature };
+                    let images = &images[..count];
+                    return search
+                        .step_from_z(oracles, y_solver, images, gamma, candidate, gap, model);
+                }
                 search.search(oracles, y_solver, &images[..count], gamma, candidate, gap)
             }
             _ => Ok(None),
@@ -434,9 +528,10 @@ impl<'a> Certified<'a> {
     }
 
     /// Moves on to the accepted point, or to a better one in the hull of the last ones, and keeps the
-    /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`.
-    fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<f64> {
-        let better = self.search_hull(gamma, accepted.upper)?;
+    /// old `x` where its upper bound is the better one. Returns the bound of `max_y f(x_k, y)`, and whether the way there led uphill.
+    fn accept(&mut self, gamma: f64, accepted: &Accepted) -> Result<(f64, bool)> {
+        let better = self.search_hull(gamma, accepted)?;
+        let uphill = self.space.is_uphill(&self.oracles, &self.trial_x);
         // bounds of points before this one were not charged with what their images are found to be off by
         self.late = self.space.take_trial(&mut self.oracles)?;
         self.best.upper += self.late;
@@ -457,24 +552,25 @@ impl<'a> Certified<'a> {
         }
         self.y_bar.step(gamma, &self.y);
         self.oracles.repair(Block::Y, &mut self.y_bar.y);
-        Ok(upper)
+        Ok((upper, uphill))
     }
 
     /// The bounds `B_k` and `C_k`, and the certificates that come with the gradients already there.
     /// Returns what the bounds were charged with for rounding.
-    fn certify(&mut self, k: f64, gamma: f64, accepted: Accepted, upper: f64) -> Result<f64> {
-        let Accepted { minorant, eps, zeta, chi, rounding, .. } = accepted;
+    fn certify(&mut self, accepted: Accepted, upper: f64) -> Result<f64> {
+        let Accepted { gamma, minorant, delta, zeta, rounding, .. } = accepted;
 
+        let theorem = match &mut self.pace {
+            Some(pace) => pace.step(self.lhat, gamma, [delta, zeta], self.diameter),
+            None => self.schedule.step(self.lhat, [delta, zeta], self.diameter),
+        };
         // f(u, y_k) >= constant + <gradient, u>, and so on average
         let Certified { oracles, space, best, y_bar, .. } = self;
-        let average = oracles.certifying(|o| space.average(o, gamma, &minorant))?;
+        let worth = WORTH * best.certificate.gap.min(theorem);
+        let average = oracles.certifying(|o| space.average(o, gamma, &minorant, worth))?;
         let of_sums = space.average_numbers.charge(oracles);
         let of_y = y_bar.charge(oracles, space.x());
-        let lower = space.average_numbers.constant + average.lower - of_sums;
-
-        let weight = k * (k + 1.0) * (k + 2.0);
-        self.charges += weight * (eps + chi) + 3.0 * k * (k + 1.0) * zeta;
-        let theorem = (9.0 * k * self.lhat * self.diameter.powi(2) + self.charges) / weight;
+        let lower = space.average_numbers.constant + average - of_sums;
         // the theorem is about numbers that do not round: what both bounds were charged with comes on top
         let rounding = rounding + space.rounding() + of_sums + of_y;
         self.bounds.schedule = theorem + rounding;
@@ -485,7 +581,7 @@ impl<'a> Certified<'a> {
         if lower > space.bound.value {
             space.average_is_best(y_bar, lower);
         }
-        self.look_at_x(k, worth)?;
+        self.look_at_x(worth)?;
 
         let Certified { oracles, space, best, .. } = self;
         let lower = space.bound.value - space.bound.mixed.charge(oracles, space.x());
@@ -503,10 +599,11 @@ impl<'a> Certified<'a> {
 
     /// The minorant at `(x_k, yhat)` costs a gradient, on the certificate's account: a quarter of the method's at the
     /// most, and more rarely where it brings nothing.
-    fn look_at_x(&mut self, k: f64, worth: f64) -> Result<()> {
+    fn look_at_x(&mut self, worth: f64) -> Result<()> {
+        let k = self.k + 1;
         let Certified { oracles, space, best, y_hat, .. } = self;
         let (spent, own) = (oracles.ledger.certificate.grad_x, oracles.ledger.method.grad_x);
-        if (k as u64) < self.next_look || 4 * (spent + 1) > own {
+        if k < self.next_look || 4 * (spent + 1) > own {
             return Ok(());
         }
         let before = space.bound.value;
@@ -515,7 +612,7 @@ impl<'a> Certified<'a> {
             None => Ok(()),
         })?;
         let pays = space.bound.value - before > 0.1 * (best.upper - before);
-        self.next_look = if pays { k as u64 + 1 } else { 2 * k as u64 };
+        self.next_look = k + if pays { 1 } else { k.min(LONGEST_WAIT) };
         Ok(())
     }
 }
@@ -570,19 +667,28 @@ impl Algorithm for Certified<'_> {
     }
 
     fn step(&mut self) -> Result<Step> {
-        let k = (self.k + 1) as f64;
-        let gamma = 3.0 / (k + 2.0);
-        let accepted = match self.prox_step(k, gamma)? {
+        if self.pace.is_none() && self.schedule.is_over(self.best.upper) {
+            self.start_anew();
+        }
+        let k = match self.pace {
+            Some(_) => (self.k + 1) as f64,
+            None => self.schedule.next(),
+        };
+        let accepted = match self.prox_step(k)? {
             Ok(accepted) => accepted,
             Err(step) => return Ok(step),
         };
-        let upper = self.accept(gamma, &accepted)?;
-        let rounding = self.certify(k, gamma, accepted, upper)?;
+        let gamma = accepted.gamma;
+        let (upper, uphill) = self.accept(gamma, &accepted)?;
+        let rounding = self.certify(accepted, upper)?;
         self.k += 1;
+        self.allowed = accepted.allowed;
         self.highest_lhat = self.highest_lhat.max(self.lhat);
-        // Lhat may fall, by at most the factor k/(k+1), which keeps k Lhat_k from falling
         if accepted.needed < 0.7 * self.lhat {
-            self.lhat *= k / (k + 1.0);
+            self.lhat *= self.pace.map_or(self.schedule.fall(), |_| Pace::fall(gamma));
+        }
+        if uphill && self.pace.is_none() && self.schedule.may_end(self.best.certificate.gap) {
+            self.start_anew();
         }
         self.stall.look(self.best.certificate.gap);
         let still = self.stall.looks > PATIENCE.max(self.k / 2);
@@ -635,12 +741,16 @@ impl Algorithm for Certified<'_> {
         archive.nested("oracles", |archive| self.oracles.state(archive))?;
         archive.nested("y_solver", |archive| self.y_solver.state(archive))?;
         archive.count("k", &mut self.k)?;
+        archive.nested("schedule", |archive| self.schedule.state(archive))?;
+        archive.number("allowed", &mut self.allowed)?;
         archive.magnitude("lhat", &mut self.lhat)?;
         archive.number("size", &mut self.size)?;
         archive.number("highest_lhat", &mut self.highest_lhat)?;
         archive.numbers("y_hat", &mut self.y_hat)?;
         archive.nested("y_bar", |archive| self.y_bar.state(archive))?;
-        archive.number("charges", &mut self.charges)?;
+        if let Some(pace) = &mut self.pace {
+            archive.nested("pace", |archive| pace.state(archive))?;
+        }
         archive.nested("bounds", |archive| self.bounds.state(archive))?;
         archive.nested("best", |archive| self.best.state(archive))?;
         archive.nested("stall", |archive| self.stall.state(archive))?;

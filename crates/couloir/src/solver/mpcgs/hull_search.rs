@@ -6,7 +6,7 @@ use super::y_solve::YSolver;
 use crate::domain::SlideState;
 use crate::error::Result;
 pub(super) use crate::linalg::MOST_POINTS;
-use crate::linalg::{combine_piece, norm, sum_rounding};
+use crate::linalg::combine_piece;
 use crate::oracles::Oracles;
 use crate::problem::PointX;
 use crate::state::Archive;
@@ -17,8 +17,11 @@ const EVALUATIONS: u32 = 8;
 const WORTH: f64 = 0.1;
 /// A step pays if it promises this share of that, and less where searches have become rare.
 const STEP_WORTH: f64 = 0.01;
-/// Iterations that a search is put off at the most.
-const LONGEST_WAIT: u64 = 32;
+/// A single step around `z_k` pays if it takes off this share of the gap.
+const SINGLE_WORTH: f64 = 0.01;
+/// Iterations that a search is put off at the most. With waits of up to 32 iterations squares over subsets take twice as many over
+/// atoms (docs/benchmarks.md); with waits of 1 small matchings do.
+const LONGEST_WAIT: u64 = 4;
 /// Steps of the active-set method at the most; it needs a few.
 const ACTIVE_SET_STEPS: u32 = 64;
 /// Keeps the small quadratic well-posed where the points are nearly dependent.
@@ -46,6 +49,12 @@ pub(super) struct Candidate<'a> {
     pub x: &'a mut PointX,
     pub y_hat: &'a mut [f64],
     pub upper: f64,
+}
+
+/// A quadratic model of `max_y f` around `z_k`: its gradient there and its curvature.
+pub(super) struct Model<'a> {
+    pub gradient: &'a [f64],
+    pub curvature: f64,
 }
 
 impl HullSearch {
@@ -82,6 +91,11 @@ impl HullSearch {
     pub fn advance(&mut self) {
         self.waited += 1;
         self.started = true;
+    }
+
+    /// Hears that the next iteration begins at `v = x`.
+    pub fn restart(&mut self) {
+        self.started = false;
     }
 
     /// Whether it is time for a search.
@@ -126,39 +140,26 @@ impl HullSearch {
                 }
             }
             self.minimise_model(m, beta);
-            // the small solve is ill-conditioned, and only convex combinations stay in the set
-            let total: f64 = self.trial[..m].iter().sum();
-            if !(total > 0.5 && total < 2.0) {
-                break; // the model has broken down
+            if !self.scale_trial(m) {
+                break;
             }
-            self.trial[..m].iter_mut().for_each(|w| *w /= total);
             let predicted: f64 =
                 (0..m).map(|j| self.slope[j] * (self.trial[j] - self.weights[j])).sum();
             if -predicted <= STEP_WORTH * WORTH * gap / (1 + self.wait) as f64 {
                 break;
             }
-            oracles.prepare_filled(&mut self.point, |start, piece| {
-                combine_piece(&self.trial[..m], images, start, piece);
-            });
-            oracles.repair_image(&mut self.point);
-            self.response.copy_from_slice(y_hat);
-            let accuracy = 1e-3 * WORTH * gap;
-            let answer = y_solver.respond(oracles, &self.point, accuracy, &mut self.response)?;
-            if answer.state == SlideState::OutOfBudget {
+            let left = self.respond_to_trial(oracles, y_solver, images, y_hat, gap)?;
+            let Some(left) = left else {
                 break;
-            }
+            };
             // how far max_y f bends between the two points, without the rounding of its values
             let bend = oracles.bend_x(x_k, &self.point, y_hat, predicted)?;
             let change = oracles.change_y(&self.point, y_hat, &self.response)?;
-            let rounding = bend.rounding + change.rounding + self.rounded_way(oracles, m);
-            let bend = bend.value + change.value + answer.gap;
+            let rounding = bend.rounding + change.rounding;
+            let bend = bend.value + change.value + left;
             let curvature = (2.0 * bend / self.square(m)).max(1e-3 * beta);
             if predicted + bend + rounding < 0.0 {
-                let value = oracles.value(&self.point, &self.response)?;
-                let rounding = oracles.rounding(&self.point, &self.response, value);
-                let [of_x, _] = oracles.charge_of_slack(&rounding);
-                let sums = 4.0 * f64::EPSILON * (value.abs() + answer.gap);
-                best = best.min(value + answer.gap + rounding.value + of_x + sums);
+                best = best.min(self.bound(oracles, left)?);
                 improved = true;
                 std::mem::swap(&mut x_k.image, &mut self.point.image);
                 std::mem::swap(&mut x_k.cache, &mut self.point.cache);
@@ -171,13 +172,108 @@ impl HullSearch {
                 beta = curvature.max(2.0 * beta);
             }
         }
-        if upper - best >= WORTH * gap {
-            self.wait = 0;
-        } else {
-            self.wait = (2 * self.wait + 1).min(LONGEST_WAIT);
-        }
-        self.waited = 0;
+        self.note(upper - best >= WORTH * gap);
         Ok(improved.then_some(best))
+    }
+
+    /// Hears whether a search has paid.
+    fn note(&mut self, paid: bool) {
+        self.wait = if paid { 0 } else { (2 * self.wait + 1).min(LONGEST_WAIT) };
+        self.waited = 0;
+    }
+
+    /// The same by one step of a model around `z_k = (1 - gamma) x_{k-1} + gamma v_{k-1}`, which takes no gradient: for problems whose
+    /// images are the points.
+    #[allow(clippy::too_many_arguments)]
+    pub fn step_from_z(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        y_solver: &mut YSolver,
+        images: &[&[f64]],
+        gamma: f64,
+        candidate: Candidate<'_>,
+        gap: f64,
+        model: Model<'_>,
+    ) -> Result<Option<f64>> {
+        let m = images.len();
+        let Candidate { x: x_k, y_hat, upper } = candidate;
+        self.fill_gram(oracles, images);
+        self.grad_image.copy_from_slice(model.gradient);
+        self.fill_slope(oracles, images);
+        self.weights.fill(0.0);
+        (self.weights[0], self.weights[2]) = (1.0 - gamma, gamma);
+        if model.curvature > 0.0 && model.curvature.is_finite() {
+            self.minimise_model(m, model.curvature);
+        } else {
+            self.trial.fill(f64::NAN);
+        }
+        let Some(bound) = self.try_trial(oracles, y_solver, images, y_hat, gap)? else {
+            self.note(false);
+            return Ok(None);
+        };
+        self.note(upper - bound >= SINGLE_WORTH * gap);
+        if bound >= upper {
+            return Ok(None);
+        }
+        std::mem::swap(&mut x_k.image, &mut self.point.image);
+        std::mem::swap(&mut x_k.cache, &mut self.point.cache);
+        y_hat.copy_from_slice(&self.response);
+        self.weights[..m].copy_from_slice(&self.trial[..m]);
+        Ok(Some(bound))
+    }
+
+    /// Forms the point of the trial weights and responds to it, from this `y`. Returns a bound of `max_y f` there; none where the model or
+    /// the response has broken down.
+    fn try_trial(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        y_solver: &mut YSolver,
+        images: &[&[f64]],
+        y: &[f64],
+        gap: f64,
+    ) -> Result<Option<f64>> {
+        if !self.scale_trial(images.len()) {
+            return Ok(None);
+        }
+        let Some(left) = self.respond_to_trial(oracles, y_solver, images, y, gap)? else {
+            return Ok(None);
+        };
+        self.bound(oracles, left).map(Some)
+    }
+
+    /// Makes the trial weights a convex combination. False where the small solve, which is ill-conditioned, has broken down.
+    fn scale_trial(&mut self, m: usize) -> bool {
+        let total: f64 = self.trial[..m].iter().sum();
+        self.trial[..m].iter_mut().for_each(|w| *w /= total);
+        total > 0.5 && total < 2.0
+    }
+
+    /// Forms the point of the trial weights and responds to it, from this `y`; returns what the response may still gain.
+    fn respond_to_trial(
+        &mut self,
+        oracles: &mut Oracles<'_>,
+        y_solver: &mut YSolver,
+        images: &[&[f64]],
+        y: &[f64],
+        gap: f64,
+    ) -> Result<Option<f64>> {
+        oracles.prepare_filled(&mut self.point, |start, piece| {
+            combine_piece(&self.trial[..images.len()], images, start, piece);
+        });
+        oracles.repair_image(&mut self.point);
+        self.response.copy_from_slice(y);
+        let accuracy = 1e-3 * WORTH * gap;
+        let answer = y_solver.respond(oracles, &self.point, accuracy, &mut self.response)?;
+        Ok((answer.state != SlideState::OutOfBudget).then_some(answer.gap))
+    }
+
+    /// A bound of `max_y f` at the trial point, whose response may still gain so much.
+    fn bound(&self, oracles: &mut Oracles<'_>, left: f64) -> Result<f64> {
+        let value = oracles.value(&self.point, &self.response)?;
+        let rounding = oracles.rounding(&self.point, &self.response, value);
+        let [of_x, _] = oracles.charge_of_slack(&rounding);
+        let sums = 4.0 * f64::EPSILON * (value.abs() + left);
+        Ok(value + left + rounding.value + of_x + sums)
     }
 
     /// Gram matrix and slopes are taken relative to `x_{k-1}`, as the points come close to each other.
@@ -211,19 +307,6 @@ impl HullSearch {
         let (g, out) = (&self.grad_image, &mut self.slope[..images.len()]);
         out[0] = 0.0;
         oracles.images().slopes(g, &images[1..], images[0], &mut out[1..]);
-    }
-
-    /// What rounding may hide in the prediction where images are the points: both of them are rounded combinations, which far
-    /// from the origin are as far apart as units of the last place there. Images by an operator are charged for as a whole.
-    fn rounded_way(&self, oracles: &Oracles<'_>, m: usize) -> f64 {
-        if oracles.has_operator() {
-            return 0.0;
-        }
-        let points = (m + 4) as f64 * f64::EPSILON * norm(&self.point.image);
-        let way: f64 = (0..m)
-            .map(|j| (self.trial[j] - self.weights[j]).abs() * self.gram[j * m + j].sqrt())
-            .sum();
-        (points + sum_rounding(self.point.image.len()) * way) * norm(&self.grad_image)
     }
 
     /// `|sum_j (trial_j - weights_j) p_j|^2`.

@@ -35,8 +35,8 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Moves towards other numbers, as constants, slopes and `y` do: a mixture errs as its parts do, and once more.
     pub fn step(&mut self, oracles: &Oracles<'_>, weight: f64, to: &Numbers) {
-        let mixing = oracles.rounding_of_minimum(self.constant, self.length)
-            + oracles.rounding_of_minimum(to.constant, to.length);
+        let mixing = oracles.rounding_of_mixing(self.constant, self.length)
+            + oracles.rounding_of_mixing(to.constant, to.length);
         self.constant += weight * (to.constant - self.constant);
         self.error = (1.0 - weight) * self.error + weight * to.error + mixing;
         self.length = ((1.0 - weight) * self.length + weight * to.length) * (1.0 + 1e-12);
@@ -156,6 +156,15 @@ impl LowerBound {
         self.slope.copy_from(slope);
         self.numbers = numbers;
         self.mixed.copy_from(y);
+        self.value = value;
+        self.found = false;
+    }
+
+    /// The same for a single minorant.
+    pub fn replace(&mut self, minorant: Minorant<'_>, value: f64) {
+        self.slope.set(minorant.slope);
+        self.numbers = minorant.numbers;
+        self.mixed.set(minorant.y);
         self.value = value;
         self.found = false;
     }

@@ -2,10 +2,13 @@
 
 mod certified;
 mod certified_settings;
+mod doubling;
 mod hull_search;
 mod lower_bound;
+mod pace;
 mod points;
 mod printed;
+mod schedule;
 mod smoothed;
 mod staged;
 mod y_solve;

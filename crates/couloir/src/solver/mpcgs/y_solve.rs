@@ -100,6 +100,11 @@ impl YSolver {
         })
     }
 
+    /// Whether one more digit costs the same at every accuracy: by sliding it costs more and more.
+    pub fn is_linear(&self) -> bool {
+        !matches!(self.way, Way::Cgs { .. })
+    }
+
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         archive.count("responses", &mut self.responses)?;
         archive.number("beta", &mut self.beta)?;

@@ -13,21 +13,22 @@
 
 mod coordinates;
 mod gram;
+mod quadratic;
 mod slope;
 mod vectors;
 
 pub(super) use slope::{Gradient, Slope};
 
 use super::lower_bound::{LowerBound, Minorant, MixedY, Numbers};
-use crate::domain::LinearMin;
 use crate::error::{Block, Result, check_finite};
-use crate::linalg::{MOST_POINTS, combine_many, step_toward, sum_rounding};
+use crate::linalg::{MOST_POINTS, combine_many, dot_difference, step_toward, sum_rounding};
 use crate::oracles::Oracles;
 use crate::problem::{Imaged, PointX, Rounding, SaddleProblem};
 use crate::run::Step;
 use crate::solver::inner::InnerX;
 use crate::state::Archive;
 use gram::GramSpace;
+use quadratic::Quadratic;
 use std::sync::OnceLock;
 use vectors::Vectors;
 
@@ -169,6 +170,8 @@ pub(super) struct PointSpace {
     /// renewed when vectors took over may still hide.
     carried: f64,
     stale: f64,
+    /// What minorants have beside their linear parts, where `f(., y)` is known to be strongly convex; points are vectors then.
+    quadratic: Option<Quadratic>,
 }
 
 impl PointSpace {
@@ -197,6 +200,7 @@ impl PointSpace {
             bound: LowerBound::new(Slope::vector(0), dim_y),
             carried: 0.0,
             stale: 0.0,
+            quadratic: None,
             x,
         };
         space.find_structure(oracles);
@@ -226,6 +230,16 @@ impl PointSpace {
         self.bound.shift(shift);
     }
 
+    /// The gradient taken last, in the image.
+    pub fn image_gradient(&self) -> &[f64] {
+        &self.gradient.in_image
+    }
+
+    /// Whether the way from `x_{k-1}` to this `x_k` leads uphill by the gradient taken last.
+    pub fn is_uphill(&self, oracles: &Oracles<'_>, x_k: &PointX) -> bool {
+        oracles.images().slope(&self.gradient.in_image, &x_k.image, &self.x.image) > 0.0
+    }
+
     /// Makes room for the images of another problem on the same sets; the vectors have been formed.
     pub fn make_room_for(&mut self, oracles: &Oracles<'_>) {
         let mut x = PointX::new(&*oracles.problem);
@@ -242,8 +256,14 @@ impl PointSpace {
 
     /// Forgets all minorants, and takes up the representation that suits problem and set best.
     pub fn find_structure(&mut self, oracles: &mut Oracles<'_>) {
-        let columns =
-            if self.inner.way == InnerX::Prox { GramSpace::columns(oracles) } else { None };
+        // plain slides are too slow for the minima of quadratics
+        let mu_x = oracles.mu_x().filter(|_| self.inner.way != InnerX::Slide);
+        if mu_x.is_some() {
+            oracles.rest_on_constants();
+        }
+        self.quadratic = mu_x.map(|mu_x| Quadratic::new(oracles, mu_x));
+        let by_gram = self.inner.way == InnerX::Prox && mu_x.is_none();
+        let columns = if by_gram { GramSpace::columns(oracles) } else { None };
         let slope = || match columns {
             Some(h) => Slope::in_image(self.x.image.len(), h),
             None => Slope::vector(self.gradient.vector.len()),
@@ -351,17 +371,20 @@ impl PointSpace {
         oracles.repair_image(out);
     }
 
-    /// Takes the gradient `g` at `(z, y)`, from `v_{k-1}` on.
+    /// Takes the gradient `g` at `(z, y)` for `z = (1 - gamma) x_{k-1} + gamma v_{k-1}`, from `v_{k-1}` on.
     pub fn take_gradient(
         &mut self,
         oracles: &mut Oracles<'_>,
-        z: &PointX,
+        (z, gamma): (&PointX, f64),
         y: &[f64],
     ) -> Result<()> {
         if !self.representation.take_gradient(oracles, z, y, &mut self.gradient)? {
             self.use_vectors_now(oracles)?;
         }
         self.representation.aim(oracles, &self.v, &self.gradient);
+        if let Some(quadratic) = &mut self.quadratic {
+            quadratic.aim(oracles, gamma, &self.x.x, &self.v, &self.gradient.vector);
+        }
         Ok(())
     }
 
@@ -370,7 +393,7 @@ impl PointSpace {
         self.representation.gradient_length(&self.gradient)
     }
 
-    /// A trial `v = argmin <g, u> + alpha/2 |u - v_{k-1}|^2`.
+    /// A trial `v = argmin <g, u> + mu/2 |u - z|^2 + alpha/2 |u - v_{k-1}|^2` with the strong convexity `mu` that is known, or 0.
     pub fn try_step(
         &mut self,
         oracles: &mut Oracles<'_>,
@@ -378,9 +401,18 @@ impl PointSpace {
         goal: InnerGoal,
     ) -> Result<std::result::Result<Trial, Step>> {
         loop {
-            let PointSpace { representation, v, gradient, trial, .. } = self;
-            match representation.try_step(oracles, v, alpha, goal, gradient, trial)? {
-                Attempt::Found(trial) => return Ok(Ok(trial)),
+            let PointSpace { representation, v, gradient, trial, quadratic, .. } = self;
+            let (alpha, along) = match quadratic {
+                Some(quadratic) => (alpha + quadratic.mu, &quadratic.steering),
+                None => (alpha, &*gradient),
+            };
+            match representation.try_step(oracles, v, alpha, goal, along, trial)? {
+                Attempt::Found(mut found) => {
+                    if quadratic.is_some() {
+                        (found.slope, _) = dot_difference(&gradient.vector, &trial.x, &v.x);
+                    }
+                    return Ok(Ok(found));
+                }
                 Attempt::Ended(step) => return Ok(Err(step)),
                 Attempt::NotAccurate => self.use_vectors_now(oracles)?,
             }
@@ -474,18 +506,23 @@ impl PointSpace {
         }
     }
 
-    /// Mixes the minorant with these numbers and the slope `g` into the average with weight `gamma`; returns the minimum of the
-    /// average's slope over X.
+    /// Mixes the minorant with these numbers into the average with weight `gamma`; returns a lower bound of what the average has
+    /// beside its constant. A gain of `worth` matters.
     pub fn average(
         &mut self,
         oracles: &mut Oracles<'_>,
         gamma: f64,
         numbers: &Numbers,
-    ) -> Result<LinearMin> {
+        worth: f64,
+    ) -> Result<f64> {
+        self.average_numbers.step(oracles, gamma, numbers);
+        if let Some(quadratic) = &mut self.quadratic {
+            self.average.step(oracles, gamma, Gradient::Vector(&quadratic.slope));
+            return quadratic.support(oracles, self.inner, self.average.as_vector(), worth);
+        }
         let slope = self.representation.gradient(&self.gradient);
         self.average.step(oracles, gamma, slope);
-        self.average_numbers.step(oracles, gamma, numbers);
-        self.average.support(oracles)
+        Ok(self.average.support(oracles)?.lower)
     }
 
     /// Mixes the minorant of `f(., y)` with these numbers and the slope `g` into the best bound.
@@ -496,6 +533,14 @@ impl PointSpace {
         y: &[f64],
         worth: f64,
     ) -> Result<()> {
+        if let Some(quadratic) = &mut self.quadratic {
+            let (own, slope) = quadratic.own_support(oracles, self.inner, worth)?;
+            let value = numbers.constant + own - numbers.charge(oracles);
+            if value > self.bound.value {
+                self.bound.replace(Minorant { slope: Gradient::Vector(slope), numbers, y }, value);
+            }
+            return Ok(());
+        }
         let slope = self.representation.gradient(&self.gradient);
         self.bound.absorb(oracles, Minorant { slope, numbers, y }, worth)
     }
@@ -514,6 +559,9 @@ impl PointSpace {
     ) -> Result<Option<Numbers>> {
         if !self.representation.take_gradient(oracles, &self.x, y, &mut self.gradient)? {
             return Ok(None);
+        }
+        if let Some(quadratic) = &mut self.quadratic {
+            quadratic.bend_at(oracles, &self.x.x, &self.gradient.vector);
         }
         let value = oracles.value(&self.x, y)?;
         let rounding = oracles.rounding(&self.x, y, value);
@@ -537,7 +585,13 @@ impl PointSpace {
             + 4.0 * f64::EPSILON * (value.abs() + along.abs());
         // the gradient errs on the way from the point to any other of the set, and from where it was taken
         let error = rounding.value + 2.0 * rounding.grad_x * oracles.diameters[0] + sums;
-        Numbers { constant: value - along, error, length: self.gradient_length() }
+        let linear = Numbers { constant: value - along, error, length: self.gradient_length() };
+        self.quadratic.as_ref().map_or(linear, |quadratic| quadratic.bend(linear))
+    }
+
+    /// The strong convexity in `x` that is known.
+    pub fn mu_x(&self) -> Option<f64> {
+        self.quadratic.as_ref().map(|quadratic| quadratic.mu)
     }
 
     /// The best `x`, as a problem sees it.

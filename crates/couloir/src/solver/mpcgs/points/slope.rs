@@ -71,6 +71,11 @@ impl Slope {
         }
     }
 
+    /// The slope itself, where it is kept as a vector.
+    pub fn as_vector(&self) -> &[f64] {
+        &self.numbers
+    }
+
     /// Turns weights into the vector: one operator product.
     pub fn become_vector(&mut self, oracles: &mut Oracles<'_>) -> Result<()> {
         if self.is_in_image {
