@@ -67,7 +67,7 @@ fn marks(
     Solve::new(problem, sets.0, sets.1)
         .method(method)
         .rules(rules)
-        .clock(&clock)
+        .clock(clock)
         .run_with(&mut watch)?;
     Ok(marks)
 }
