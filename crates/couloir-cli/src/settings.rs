@@ -283,12 +283,12 @@ pub fn read_to_train(
             "{file}: no row has a feature; expected lines like `1 3:0.5 7:1`"
         )));
     }
-    if let Some(warning) = many_classes(&data) {
-        warn(&format!("{file}: {warning}"));
-    }
     let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
     let advice = "use fewer features or classes";
     limits.memory.check(&format!("{file}: {what}"), bytes, advice)?;
+    if let Some(warning) = many_classes(&data) {
+        warn(&format!("{file}: {warning}"));
+    }
     Ok(data)
 }
 

@@ -54,7 +54,7 @@ fn names_and_labels_cannot_act_on_a_terminal() {
     for arguments in [
         &["fit", EVIL, "-q", "--max-grads", "1"][..],
         &["fit", EVIL, "-q", "--max-grads", "1", "--json"],
-        &["path", EVIL, "-q", "--max-grads", "1", "--holdout", "0.5"],
+        &["path", EVIL, "-q", "--max-grads", "1", "--points", "2", "--folds", "2"],
         &["data", "generate", "--rows", "20", "-o", "new\u{1b}[2J\nforged\u{202e}.svm"],
         &["predict", "model", EVIL],
     ] {
