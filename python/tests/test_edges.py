@@ -55,14 +55,16 @@ def test_entries_that_are_there_twice_add_up_and_the_users_matrix_stays(kind):
         "couloir.Spectrahedron(2**24)",
         "couloir.Hypersimplex(2**44, 3)",
         "couloir.RobustClassifier().fit(wide, labels)",
-        "couloir.RobustClassifierCV().fit(wide, np.arange(6000) % 3000)",
+        "couloir.RobustClassifierCV(cv=2).fit(wide, labels)",
+        "couloir.RobustRegressor().fit(wide, np.ones((6000, 3000)))",
     ],
 )
 def test_what_no_memory_holds_is_a_memory_error(call):
     out = fresh(
         f"""
         import numpy as np, scipy.sparse as sp, couloir
-        wide = sp.random(6000, 4_000_000, density=1e-7, format="csr", random_state=0)
+        places = np.arange(6000), 600 * np.arange(6000)
+        wide = sp.csr_matrix((np.ones(6000), places), shape=(6000, 4_000_000))
         labels = np.arange(6000) % 3000
         try:
             {call}
@@ -71,6 +73,25 @@ def test_what_no_memory_holds_is_a_memory_error(call):
         """
     )
     assert "GiB of memory, more than there is" in out
+
+
+def test_payoffs_that_are_there_twice_add_up_and_the_users_matrix_stays():
+    payoffs = sp.csr_array((np.array([1.0, 2.0, 2.0, 1.0]), [0, 0, 1, 0], [0, 2, 4]), shape=(2, 2))
+    before = [part.copy() for part in (payoffs.indptr, payoffs.indices, payoffs.data)]
+    game = couloir.games.matrix(payoffs)
+    assert game.payoffs.toarray().tolist() == [[3.0, 0.0], [1.0, 2.0]]
+    assert all(
+        np.array_equal(a, b) for a, b in zip(before, (payoffs.indptr, payoffs.indices, payoffs.data), strict=True)
+    )
+
+
+@pytest.mark.parametrize("start", [400, 2**30])
+@pytest.mark.parametrize("kind", [RobustClassifier, RobustClassifierCV])
+def test_rows_that_end_before_they_start_are_refused_before_anything_reads_them(kind, start):
+    _, X, y = with_duplicates()
+    X.indptr[3] = start
+    with pytest.raises(ValueError, match="ends before it starts|row starts"):
+        kind().fit(X, y)
 
 
 def test_threads_have_a_limit():
@@ -99,7 +120,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_before_the_fit(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("work", ["RobustClassifier().fit(X, y)", "RobustClassifier(n_jobs=2).fit(X, y)", "solve()"])
+@pytest.mark.parametrize("work", ["RobustClassifier().fit(X, y)", "RobustClassifier(n_jobs=2).fit(X, y)", "solve()", "play()"])
 def test_a_fork_of_a_process_that_has_worked_raises(work):
     out = fresh(
         f"""
@@ -108,6 +129,8 @@ def test_a_fork_of_a_process_that_has_worked_raises(work):
         X, y = np.random.default_rng(0).normal(size=(500, 30)), np.arange(500) % 3
         def solve():
             couloir.Simplex(3).lmo([1.0, 2.0, 3.0])
+        def play():
+            couloir.games.matrix([[3, 0], [1, 2]]).solve()
         {work}
         if os.fork() == 0:
             try:

@@ -168,7 +168,8 @@ pub fn fit_robust<'py>(
     let fit = of_rows(fit, weights.as_ref(), groups.as_ref())?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
-    check_room(&fit, &rows, classes)?;
+    let kind = if matches!(aim, Aim::Classes(_)) { "classes" } else { "targets" };
+    check_room(&fit, &rows, (classes, kind))?;
     let start = start.map(|s| from_user(&s, &columns)).transpose()?;
     let watch = Watch::default();
     let work = || {
@@ -196,12 +197,12 @@ pub fn fit_robust<'py>(
     Ok(answer)
 }
 
-/// `MemoryError` unless there is room for a fit to these rows.
-pub fn check_room(fit: &RobustFit, rows: &SparseMatrix, classes: usize) -> PyResult<()> {
-    let (n, d) = (rows.rows(), rows.columns());
-    let what = format!("a fit of {n} rows, {d} features and {classes} classes");
+/// `MemoryError` unless there is room for a fit to these rows of so many classes or targets, and which of them.
+pub fn check_room(fit: &RobustFit, rows: &SparseMatrix, answers: (usize, &str)) -> PyResult<()> {
+    let (n, d, (h, kind)) = (rows.rows(), rows.columns(), answers);
+    let what = format!("a fit of {n} rows, {d} features and {h} {kind}");
     let entries = (0..n).map(|i| rows.row(i).0.len()).sum();
-    room(&what, fit.memory(n, d, classes, entries))
+    room(&what, fit.memory(n, d, h, entries))
 }
 
 /// The fit with what rows weigh and the groups that they are in.

@@ -60,7 +60,7 @@ pub fn path_robust(
     not_forked()?;
     let fit = settings.fit_of_classes()?;
     let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
-    data.iter().try_for_each(|(train, _)| check_room(&fit, &train.rows, classes))?;
+    data.iter().try_for_each(|(train, _)| check_room(&fit, &train.rows, (classes, "classes")))?;
     let of_fold =
         |fold: &Fold<'_>| of_rows(fit.clone(), fold.weights.as_ref(), fold.groups.as_ref());
     let fits = folds.iter().map(of_fold).collect::<PyResult<Vec<_>>>()?;
