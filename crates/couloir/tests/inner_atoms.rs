@@ -91,7 +91,8 @@ fn auto_means_atoms_where_there_is_no_projection_and_takes_far_fewer_oracle_call
     let slide = solve(&y_set, settings.inner_x(Inner::Slide), 1e-4);
     assert!(auto.outcome.status.is_solved() && slide.outcome.status.is_solved());
     let (few, many) = (lo_calls(&auto), lo_calls(&slide));
-    assert!(10 * few < many, "{few} calls over atoms, {many} by plain slides");
+    // plain slides took ten times as many before they asked for no more than the theorem's bound needs
+    assert!(4 * few < many && few <= 160, "{few} calls over atoms, {many} by plain slides");
     let (own, plain) = (auto.outcome.ledger.method.grad_x, slide.outcome.ledger.method.grad_x);
     assert!(2 * own <= 3 * plain + 20, "{own} gradients over atoms, {plain} by plain slides");
     let (a, b) = (auto.outcome.certificate, slide.outcome.certificate);

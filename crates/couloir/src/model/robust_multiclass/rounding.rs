@@ -14,11 +14,11 @@ const OF_THE_PENALTY: f64 = 16.0;
 /// Half a unit in the last place.
 const UNIT: f64 = 0.5 * f64::EPSILON;
 
-/// What the sums over rows and columns round by, in units of [`UNIT`]: a sum errs once for each of its own terms at the most, in
+/// What the sums over rows and columns round by: a sum errs once for each of its own terms at the most, in
 /// whatever order they are added, and zeros are added without an error.
 #[derive(Debug)]
 pub(super) struct Sums {
-    /// `max_i (m_i + 2) |a_i|`, for rows of `m_i` entries.
+    /// `u max_i (m_i + 2) |a_i|`, for rows of `m_i` entries.
     scores: f64,
     /// For each row what it brings to the error of a gradient, but for its weight.
     in_gradient: Vec<f64>,
@@ -38,11 +38,12 @@ impl Sums {
         let mut row = |i: usize| {
             let (columns, values) = rows.row(i);
             let length = norm(values);
-            let of_scores = (values.len() + 2) as f64 * length;
+            // the unit comes first, so that no square of a length overflows before it
+            let of_scores = UNIT * (values.len() + 2) as f64 * length;
             scores = scores.max(of_scores);
             counted.clear();
             counted.extend(columns.iter().zip(values).map(|(&j, value)| {
-                (OF_A_LOSS + rows.entries_in_column(j as usize) as f64) * value
+                UNIT * (OF_A_LOSS + rows.entries_in_column(j as usize) as f64) * value
             }));
             curvature * tau * of_scores * length + slope * norm(&counted)
         };
@@ -67,7 +68,7 @@ impl KnownRounding for RobustMulticlass {
         let (n, dim) = (self.labels.len(), y.len() as f64);
         let longest = self.lengths.longest;
         let score = self.settings.tau * longest;
-        let score_error = UNIT * self.settings.tau * self.sums.scores;
+        let score_error = self.settings.tau * self.sums.scores;
         let slope = self.slope_squared().sqrt();
         let of_a_loss = slope * score_error + OF_A_LOSS * UNIT * (self.largest_loss() + score);
         let penalty = self.uncertainty.value(y).abs();
@@ -77,7 +78,7 @@ impl KnownRounding for RobustMulticlass {
         let in_gradient = self.with_row_weights(y, |weights| dot(weights, &self.sums.in_gradient));
         Rounding {
             value: self.weight * of_a_loss + sums + of_penalty * (penalty + 2.0 * steepest),
-            grad_x: 1.001 * UNIT * self.weight * in_gradient.abs(),
+            grad_x: 1.001 * self.weight * in_gradient.abs(),
             grad_y: dim.sqrt() * (self.weight * of_a_loss + of_penalty * steepest),
             steepest_x: 1.001 * self.weight * longest * slope,
             steepest_y: self.steepest(steepest),
