@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _couloir
 from ._checkpoints import checkpoint_options, warn_of
 from ._linear import Floats, RobustLinear, core_rows, group_numbers, print_progress, weights_of
+from ._rows import canonical
 
 
 class RobustClassifier(ClassifierMixin, RobustLinear):  # type: ignore[misc]
@@ -210,6 +211,7 @@ class RobustClassifier(ClassifierMixin, RobustLinear):  # type: ignore[misc]
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
         )
+        X = canonical(X)
         classes, labels = _classes_and_labels(y)
         weights = weights_of(sample_weight, X)
         settings["class_weight"] = _class_factors(self.class_weight, classes)
@@ -325,6 +327,11 @@ def _start(
     old, coef, intercept, adversary, rows = before
     if coef.shape != (len(classes), shape[1]) or not np.array_equal(old, classes):
         return None
+    if intercept.shape != (len(classes),) or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            f"warm_start: coef_ and intercept_ must hold finite numbers, intercept_ one for each of the {len(classes)} classes "
+            f"(one for two), but its shape is {intercept.shape}; set warm_start=False, or leave them as fit made them"
+        )
     return coef, intercept, adversary if rows == shape[0] else None
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from . import _couloir
 from ._classifier import RobustClassifier, _class_factors, _classes_and_labels
 from ._linear import check_count, check_level, core_rows, group_numbers, radius, weights_of
+from ._rows import canonical
 
 # the measures of the core, in its order, and whether more is better
 _MEASURES = {
@@ -131,6 +132,7 @@ class RobustClassifierCV(RobustClassifier):
             raise ValueError("levels must not be empty")
         settings = self._settings("auto", None)
         checked, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        checked = canonical(checked)
         classes, labels = _classes_and_labels(y)
         weights, numbers = weights_of(sample_weight, checked), group_numbers(groups, checked)
         settings["class_weight"] = _class_factors(self.class_weight, classes)

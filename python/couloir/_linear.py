@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 # columns that are looked at together when a dense array is scaled
 _BLOCK = 64
+# as for the command
+_MOST_THREADS = 4096
 # the tolerance where none is set
 _DENSE_TOL, _SPARSE_TOL = 0.01, 0.1
 _RADIUS = "a positive number, 'auto' or a multiple of it like '0.5auto'"
@@ -81,6 +83,8 @@ class RobustLinear(BaseEstimator):  # type: ignore[misc]
             raise ValueError("n_jobs must not be 0")
         if self.n_jobs < 0:
             return max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
+        if self.n_jobs > _MOST_THREADS:
+            raise ValueError(f"n_jobs must be at most {_MOST_THREADS}, got {self.n_jobs!r}")
         return int(self.n_jobs)
 
     def _columns(self, X: Any, weights: Floats | None) -> tuple[Floats, Floats]:

@@ -22,6 +22,7 @@ from ._linear import (
     print_progress,
     weights_of,
 )
+from ._rows import canonical
 
 
 class RobustRegressor(RegressorMixin, RobustLinear):  # type: ignore[misc]
@@ -136,6 +137,7 @@ class RobustRegressor(RegressorMixin, RobustLinear):  # type: ignore[misc]
             multi_output=True,
             y_numeric=True,
         )
+        X = canonical(X)
         targets = np.ascontiguousarray(y, dtype=np.float64)
         flat = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from . import _couloir
+from ._rows import canonical
 from ._sets import LinearSet, Simplex, Treeplex, _Catalogued, _count, _number
 from ._solve import Solution, _check_seed, _side, solution_of
 
@@ -138,8 +139,7 @@ def _sparse(payoffs: Any) -> Any:
             raise TypeError(f"payoffs must be a matrix of numbers; got {payoffs!r}") from None
         if payoffs.ndim != 2 or payoffs.size == 0:
             raise ValueError(f"payoffs must be a matrix with rows and columns, got an array of shape {payoffs.shape}")
-    matrix = sp.csr_array(payoffs, dtype=np.float64)
-    matrix.sum_duplicates()
+    matrix = canonical(sp.csr_array(payoffs, dtype=np.float64))
     if not np.isfinite(matrix.data).all():
         raise ValueError("payoffs must be finite numbers")
     return matrix

@@ -1,6 +1,7 @@
 //! Checkpoints of a fit: where, how often, and which one to resume from.
 
 use crate::failure::warn;
+use crate::memory::Memory;
 use crate::progress::Progress;
 use anyhow::Result;
 use couloir::run::{Algorithm, Checkpoints, Flow, Observer, TracePoint};
@@ -39,8 +40,13 @@ impl CheckpointOptions {
     }
 
     /// The plan; fails for a checkpoint that is none, before anything else is done.
-    pub fn plan(&self) -> Result<Checkpoints> {
+    pub fn plan(&self, memory: Memory) -> Result<Checkpoints> {
         if let Some(file) = &self.resume {
+            // what it holds was in memory once; a sum over more would only take time
+            if let Ok(bytes) = std::fs::metadata(file).map(|metadata| metadata.len()) {
+                let what = format!("{}: a checkpoint of this size", file.display());
+                memory.check(&what, bytes, "name another checkpoint")?;
+            }
             Checkpoints::verify(file)?;
         }
         let Some(file) = self.file() else { return Ok(Checkpoints::default()) };

@@ -3,6 +3,7 @@
 use crate::files::{Limits, cache, on_threads, prepare_outputs};
 use crate::interrupt::listen;
 use crate::progress::Progress;
+use crate::terminal::shown_path;
 use crate::values::{bytes, show_bytes, table, threads};
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
@@ -154,7 +155,7 @@ fn list(folder: &Path, out: &mut dyn Write) -> Result<()> {
         ]);
     }
     writeln!(out, "{table}")?;
-    writeln!(out, "`couloir data fetch NAME` downloads one into {}", folder.display())?;
+    writeln!(out, "`couloir data fetch NAME` downloads one into {}", shown_path(folder))?;
     Ok(())
 }
 
@@ -176,7 +177,7 @@ fn info(entry: &Entry, folder: &Path, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "source    {url}")?;
     writeln!(out, "licence   {licence}")?;
     writeln!(out, "digest    {digest}")?;
-    writeln!(out, "file      {}", path.display())?;
+    writeln!(out, "file      {}", shown_path(&path))?;
     writeln!(out, "fetched   {present}")?;
     Ok(())
 }
@@ -202,7 +203,7 @@ fn fetch_one(entry: &Entry, folder: &Path, options: &Fetch, out: &mut dyn Write)
     writeln!(
         out,
         "{}: {how}, {}, SHA-256 {} ({checked})",
-        fetched.path.display(),
+        shown_path(&fetched.path),
         show_bytes(fetched.bytes),
         fetched.sha256
     )?;
@@ -254,7 +255,7 @@ fn generate(options: &Generate, out: &mut (dyn Write + Send)) -> Result<()> {
         writeln!(
             out,
             "{}: {rows} rows, {features} features, {classes} classes, {} entries",
-            path.display(),
+            shown_path(path),
             data.nonzeros()
         )?;
         Ok(())

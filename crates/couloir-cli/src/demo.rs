@@ -3,6 +3,7 @@
 use crate::failure::bad;
 use crate::files::on_threads;
 use crate::interrupt::listen;
+use crate::terminal::shown_path;
 use crate::trace_file::write_trace;
 use crate::values::{positive, show, table, threads};
 use anyhow::{Context, Result};
@@ -122,9 +123,9 @@ fn tour(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
     write_trace(&trace, runs.iter().map(|(_, fitted)| fitted))?;
     let picture = options.out.join(OUTPUTS[2]);
     write_picture(&picture, &runs)?;
-    writeln!(out, "\nmodel    {}", model.display())?;
-    writeln!(out, "trace    {}", trace.display())?;
-    writeln!(out, "picture  {}", picture.display())?;
+    writeln!(out, "\nmodel    {}", shown_path(&model))?;
+    writeln!(out, "trace    {}", shown_path(&trace))?;
+    writeln!(out, "picture  {}", shown_path(&picture))?;
     Ok(())
 }
 

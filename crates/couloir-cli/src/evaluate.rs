@@ -3,6 +3,7 @@
 use crate::files::{Source, on_threads};
 use crate::model_and_data::ModelAndData;
 use crate::row_files;
+use crate::terminal::shown;
 use crate::values::{show, table};
 use anyhow::{Context, Result};
 use couloir::model::{Classifier, GroupMeasures, MeasureBy, Measures};
@@ -161,14 +162,15 @@ fn per_group(measures: &Measures, names: &[String]) -> Vec<Group> {
 }
 
 fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> {
-    let Report { model, data, rows, features, classes, scores, .. } = report;
+    let Report { rows, features, classes, scores, .. } = report;
+    let (model, data) = (shown(&report.model), shown(&report.data));
     writeln!(out, "model         {model}: {classes} classes, {features} features")?;
     writeln!(out, "data          {data}: {rows} rows")?;
     if let (Some(group), Some(accuracy)) = (&report.worst_group, report.worst_group_accuracy) {
         writeln!(out, "worst group   {}, of group {group}", show(accuracy))?;
     }
     writeln!(out, "accuracy      {}", show(scores.accuracy))?;
-    let worst = &scores.worst_class;
+    let worst = shown(&scores.worst_class);
     writeln!(
         out,
         "worst recall  {}, of class {worst} with {worst_rows} rows",
@@ -191,7 +193,7 @@ fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> 
     let told = |value: Option<f64>| value.map_or("none".to_owned(), show);
     for class in &report.per_class {
         let (recall, loss) = (told(class.recall), told(class.mean_loss));
-        classes.add_row([class.label.clone(), class.rows.to_string(), recall, loss]);
+        classes.add_row([shown(&class.label), class.rows.to_string(), recall, loss]);
     }
     writeln!(out, "\n{classes}")?;
     if !report.per_group.is_empty() {
@@ -199,7 +201,7 @@ fn print(report: &Report, worst_rows: usize, out: &mut dyn Write) -> Result<()> 
         let mut groups = table(header, 1..header.len());
         for group in &report.per_group {
             groups.add_row([
-                group.group.clone(),
+                shown(&group.group),
                 group.rows.to_string(),
                 show(group.accuracy),
                 show(group.recall),

@@ -2,6 +2,7 @@
 //! else.
 
 use crate::interrupt::Interrupted;
+use crate::terminal::shown;
 use couloir::model::ModelFileError;
 use couloir_data::DataError;
 use std::io::{self, Write};
@@ -68,7 +69,7 @@ pub fn warn(message: &str) {
 /// One line on standard error, whatever is in the message.
 pub fn say(message: &str) {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let line: String = message.chars().map(plain).collect();
+    let line = shown(&message.chars().map(plain).collect::<String>());
     // Nothing is left to do if even standard error is closed.
     let _ = writeln!(io::stderr(), "couloir: {line}");
 }

@@ -6,7 +6,7 @@ use crate::memory::Memory;
 use crate::values::bytes;
 use anyhow::{Context, Result};
 use couloir::io::{remove_stale, write_atomically};
-use couloir_data::fetch::{Platform, cache_folder};
+use couloir_data::fetch::{Platform, cache_folder, find_fetched};
 use couloir_data::libsvm::{ReadOptions, read, read_from};
 use couloir_data::{DataError, Dataset, LineFault, catalogue};
 use std::io::{self, Write};
@@ -63,7 +63,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// A path, `-` for standard input, or the name of a data set that has been fetched.
+    /// A path, `-` for standard input, or the name of a data set that has been fetched, whose digest is held against the
+    /// one that is known.
     pub fn find(data: &Path) -> Result<Self> {
         if data == Path::new("-") {
             return Ok(Source::Input);
@@ -72,8 +73,7 @@ impl Source {
         let Some(entry) = entry.filter(|_| !data.exists()) else {
             return Ok(Source::File(data.to_owned()));
         };
-        let file = cache()?.join(entry.file);
-        if file.is_file() {
+        if let Some(file) = find_fetched(entry, &cache()?)? {
             return Ok(Source::File(file));
         }
         let name = entry.name;

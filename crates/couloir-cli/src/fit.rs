@@ -10,6 +10,7 @@ use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
+use crate::terminal::shown_path;
 use crate::tested::Tested;
 use crate::trace_file::write_trace;
 use crate::values::{Radius, radius};
@@ -77,7 +78,7 @@ Examples:
   couloir fit news20.scale --tol 1e-4 --resume news20.checkpoint";
 
 pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
-    let plan = options.checkpoints.plan()?;
+    let plan = options.checkpoints.plan(options.settings.limits.memory)?;
     let data = DataSet::find(&options.data)?;
     let outputs = [
         ("--output", options.output.as_deref()),
@@ -131,7 +132,7 @@ fn what_is_left(options: &Options) -> String {
 fn fit_data(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<(FitRecord, Fitted)> {
     let file = data.path();
     let test = options.test.as_deref().map(Source::find).transpose()?;
-    let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
+    let mut progress = Progress::start(options.quiet, &format!("reading {}", shown_path(file)));
     let mut data = options.settings.load(data, |n, d, h, entries| {
         (format!("a fit of {n} rows, {d} features and {h} classes"), fit.memory(n, d, h, entries))
     })?;

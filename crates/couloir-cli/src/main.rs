@@ -21,6 +21,7 @@ mod predict;
 mod progress;
 mod row_files;
 mod settings;
+mod terminal;
 mod tested;
 mod trace_file;
 mod values;
@@ -112,7 +113,7 @@ fn main() -> ExitCode {
         Err(error) => return failure::report_usage(&error),
     };
     // not locked: jobs run on threads of their own
-    let mut out = std::io::stdout();
+    let mut out = terminal::Output::standard();
     let result = match job {
         Job::Fit(options) => fit::run(&options, &mut out),
         Job::Predict(options) => predict::run(&options, &mut out),
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
         Job::Data(job) => data::run(&job, &mut out),
         Job::Demo(options) => demo::run(&options, &mut out),
     };
+    let result = result.and_then(|()| Ok(std::io::Write::flush(&mut out)?));
     interrupt::take_the_last_word();
     match result {
         Ok(()) => ExitCode::SUCCESS,

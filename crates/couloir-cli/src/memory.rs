@@ -4,6 +4,7 @@ use crate::failure::bad;
 use crate::values::{bytes, show_bytes};
 use anyhow::Result;
 use couloir::run::MemoryLimit;
+use std::path::Path;
 
 /// How much memory may be used.
 #[derive(clap::Args, Clone, Copy)]
@@ -64,23 +65,49 @@ fn release() {
     crate::allocator::release();
 }
 
-/// What Linux says of the machine's memory, where one asks it. Where memory is rationed by a control group that counts too.
+/// What Linux says of the machine's memory, where one asks it. Where memory is rationed by control groups they count too.
 struct System {
     meminfo: String,
-    /// The most that the control group may have, and what it has.
-    ration: Option<u64>,
-    taken: u64,
+    /// What each control group that this process is in may have at the most, and what it has.
+    rations: Vec<(u64, u64)>,
+}
+
+/// The rations of the control groups that `/proc/self/cgroup` names, of version 1 or 2, and of all groups around them.
+/// `mount` is the folder in which they are.
+fn rations(mount: &Path, groups: &str) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        // number, controllers, path; version 2 has no controllers
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (root, most, taken) = match controllers {
+            "" => (mount.to_owned(), "memory.max", "memory.current"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                (mount.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        let number = |folder: &Path, name: &str| -> Option<u64> {
+            std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
+        };
+        // inside of a container the path may be that of the host, which is not there: its ends may still be
+        let group = Path::new(path.trim_start_matches('/'));
+        for inside in group.ancestors() {
+            let folder = root.join(inside);
+            // no number means no limit
+            if let Some(most) = number(&folder, most) {
+                found.push((most, number(&folder, taken).unwrap_or(0)));
+            }
+        }
+    }
+    found
 }
 
 impl System {
     fn read() -> Self {
-        let number =
-            |path: &str| -> Option<u64> { std::fs::read_to_string(path).ok()?.trim().parse().ok() };
-        System {
-            meminfo: std::fs::read_to_string("/proc/meminfo").unwrap_or_default(),
-            ration: number("/sys/fs/cgroup/memory.max"),
-            taken: number("/sys/fs/cgroup/memory.current").unwrap_or(0),
-        }
+        let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let rations = rations(Path::new("/sys/fs/cgroup"), &text("/proc/self/cgroup"));
+        System { meminfo: text("/proc/meminfo"), rations }
     }
 
     /// An entry of `/proc/meminfo`, in bytes.
@@ -98,14 +125,14 @@ impl System {
     /// What is free; where that is not known, a figure that most machines have.
     fn free(&self) -> u64 {
         const UNKNOWN: u64 = 4 << 30;
-        let ration = self.ration.map_or(u64::MAX, |most| most.saturating_sub(self.taken));
-        self.entry("MemAvailable").unwrap_or(UNKNOWN).min(ration)
+        let free = self.rations.iter().map(|(most, taken)| most.saturating_sub(*taken)).min();
+        self.entry("MemAvailable").unwrap_or(UNKNOWN).min(free.unwrap_or(u64::MAX))
     }
 
     /// What could be free at the best, with what can be swapped; no limit where that is not known.
     fn all(&self) -> u64 {
-        let memory =
-            self.entry("MemTotal").unwrap_or(u64::MAX).min(self.ration.unwrap_or(u64::MAX));
+        let ration = self.rations.iter().map(|(most, _)| *most).min().unwrap_or(u64::MAX);
+        let memory = self.entry("MemTotal").unwrap_or(u64::MAX).min(ration);
         memory.saturating_add(self.entry("SwapTotal").unwrap_or(0))
     }
 }
@@ -152,7 +179,32 @@ mod tests {
 
     fn system(ration: Option<u64>) -> System {
         let meminfo = "MemTotal:  16 kB\nMemAvailable:     8 kB\nSwapTotal:  4 kB\n".to_owned();
-        System { meminfo, ration, taken: 1024 }
+        System { meminfo, rations: ration.map(|most| (most, 1024)).into_iter().collect() }
+    }
+
+    #[test]
+    fn control_groups_count_of_both_versions_and_with_those_around_them() {
+        let mount = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, number: &str| {
+            let file = mount.path().join(name);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, number).expect("writing");
+        };
+        write("a/memory.max", "5000\n");
+        write("a/memory.current", "1000\n");
+        write("a/b/memory.max", "max\n");
+        write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        write("memory/x/y/memory.limit_in_bytes", "7000\n");
+        write("memory/x/y/memory.usage_in_bytes", "6500\n");
+        let rations = |groups: &str| rations(mount.path(), groups);
+        assert_eq!(rations("0::/a/b\n"), [(5000, 1000)]);
+        let first = "12:cpu,cpuacct:/x/y\n9:memory:/x/y\n";
+        assert_eq!(rations(first), [(7000, 6500), (9_223_372_036_854_771_712, 0)]);
+        assert_eq!(rations("9:memory:/not/here\n"), [(9_223_372_036_854_771_712, 0)]);
+        assert_eq!(rations("0::/\nnonsense\n1:\n"), []);
+        let system =
+            System { meminfo: String::new(), rations: rations("0::/a/b\n9:memory:/x/y\n") };
+        assert_eq!((system.free(), system.all()), (500, 5000));
     }
 
     #[test]
@@ -160,7 +212,7 @@ mod tests {
         assert_eq!((system(None).free(), system(None).all()), (8 << 10, 20 << 10));
         let rationed = system(Some(6 << 10));
         assert_eq!((rationed.free(), rationed.all()), (5 << 10, 10 << 10));
-        let silent = System { meminfo: "nonsense".to_owned(), ration: None, taken: 0 };
+        let silent = System { meminfo: "nonsense".to_owned(), rations: Vec::new() };
         assert_eq!((silent.free(), silent.all()), (4 << 30, u64::MAX));
     }
 

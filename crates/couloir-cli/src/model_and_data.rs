@@ -30,10 +30,16 @@ impl ModelAndData {
     /// The model.
     pub fn load(&self) -> Result<Classifier> {
         // weights lie in memory twice when they are used
-        let limits = ModelLimits::default().bytes(self.limits.memory() / 2).header(self.max_header);
+        let memory = self.limits.memory();
+        // a header takes up to some thirty times its size for a moment
+        let header = self.max_header.min((memory / 32).max(ModelLimits::default().header));
+        let limits = ModelLimits::default().bytes(memory / 2).header(header);
         Classifier::load(&self.model, &limits).map_err(|error| match error {
             ModelFileError::TooLarge { what: "the file", .. } => {
                 bad(format!("{error} (half of --max-memory)"))
+            }
+            ModelFileError::TooLarge { .. } if header < self.max_header => {
+                bad(format!("{error} (a 32nd of --max-memory)"))
             }
             ModelFileError::TooLarge { .. } => bad(format!("{error} (--max-header)")),
             other => other.into(),

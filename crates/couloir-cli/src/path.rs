@@ -7,6 +7,7 @@ use crate::interrupt::{Interrupted, keep, listen};
 use crate::missed_tolerance;
 use crate::progress::Progress;
 use crate::settings::{Settings, names};
+use crate::terminal::{shown, shown_path};
 use crate::values::{Radius, number, radius, show, table};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -195,7 +196,7 @@ pub fn run(options: &Options, out: &mut (dyn Write + Send)) -> Result<()> {
 fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary> {
     let file = data.path();
     let at = || format!("{}", file.display());
-    let mut progress = Progress::start(options.quiet, &format!("reading {}", file.display()));
+    let mut progress = Progress::start(options.quiet, &format!("reading {}", shown_path(file)));
     let mut data = options.settings.load(data, |n, d, h, entries| {
         let what = format!("a path over {n} rows, {d} features and {h} classes");
         // the rows themselves and those held back stay; the weights are copied to be measured
@@ -289,7 +290,7 @@ fn follow(options: &Options, fit: &RobustFit, data: &DataSet) -> Result<Summary>
 
 fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()> {
     let Summary { data, n, d, classes, folds, .. } = summary;
-    writeln!(out, "data      {data}: {n} rows, {d} features, {classes} classes")?;
+    writeln!(out, "data      {}: {n} rows, {d} features, {classes} classes", shown(data))?;
     writeln!(out, "folds     {folds}; measures are means over the rows that each holds back\n")?;
     let header = [
         "level",
@@ -342,14 +343,14 @@ fn print(options: &Options, summary: &Summary, out: &mut dyn Write) -> Result<()
             writeln!(
                 out,
                 "model     {}: all {n} rows, gap {} after {} gradients, {:.2} s",
-                fit.model.as_deref().unwrap_or_default(),
+                shown(fit.model.as_deref().unwrap_or_default()),
                 show(fit.run.gap),
                 fit.run.grads,
                 fit.seconds
             )?;
         }
         None => {
-            let data = options.data.display();
+            let data = shown_path(&options.data);
             writeln!(
                 out,
                 "model     not trained; use -o here, or couloir fit {data} --tau {} --level {}",

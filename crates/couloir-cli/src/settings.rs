@@ -1,7 +1,7 @@
 //! What training takes, alone or along a path: the problem, the method, when to stop.
 
 use crate::data_sets::DataSet;
-use crate::failure::bad;
+use crate::failure::{bad, warn};
 use crate::files::{Limits, Source};
 use crate::model_and_data::some;
 use crate::row_files;
@@ -109,7 +109,7 @@ pub struct Settings {
     #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true, default_value_t = 10_000, help_heading = "Limits")]
     max_iters: u64,
     #[command(flatten)]
-    limits: Limits,
+    pub limits: Limits,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -286,7 +286,26 @@ pub fn read_to_train(
     let (what, bytes) = job(data.len(), data.features, data.classes.len(), data.nonzeros());
     let advice = "use fewer features or classes";
     limits.memory.check(&format!("{file}: {what}"), bytes, advice)?;
+    if let Some(warning) = many_classes(&data) {
+        warn(&format!("{file}: {warning}"));
+    }
     Ok(data)
+}
+
+/// What to say of labels that look like measured values, each of which becomes a class.
+fn many_classes(data: &Dataset) -> Option<String> {
+    const MANY: usize = 100;
+    let (n, h) = (data.len(), data.classes.len());
+    let fraction = data.classes.iter().find(|label| label.value().fract() != 0.0);
+    if h <= MANY || (2 * h <= n && fraction.is_none()) {
+        return None;
+    }
+    let example =
+        fraction.map_or(String::new(), |label| format!(", some with fractions like {label}"));
+    Some(format!(
+        "{n} rows have {h} different labels{example}, and each becomes a class; if they are measured values, put them into \
+         few classes first"
+    ))
 }
 
 /// The labels of the classes, for a model.

@@ -36,6 +36,7 @@ fn cases() -> Vec<Case> {
         second("label not a number", "cat 1:1"),
         second("several labels", "1,2 1:1"),
         second("label not finite", "nan 1:1"),
+        case("labels too close to tell", "bad.svm", "1 1:1\n1.0000000000000001 2:1\n"),
         second("no label", "1:1 2:1"),
         second("index 0", "1 0:1"),
         second("negative index", "1 -3:1"),
@@ -142,6 +143,35 @@ fn data_too_large_for_the_machine_is_refused_with_the_estimate() {
     let err = text(&done.get_output().stderr);
     assert!(err.contains("4294967295 features and 2 classes would take about 1.6 TiB"), "{err}");
     assert!(err.contains("are free") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn a_fetched_file_is_held_against_its_digest_whenever_it_is_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = folder.path().join("couloir").join("data");
+    std::fs::create_dir_all(&cache).expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(cache.join(name), text).expect("writing");
+    write("rcv1_train.multiclass.bz2", GOOD);
+    write("sector.scale.bz2", GOOD);
+    let used = |arguments: &[&str]| {
+        let mut command = couloir(folder.path());
+        command.args(arguments).env("XDG_CACHE_HOME", folder.path()).assert()
+    };
+    // the digest that the catalogue has
+    for command in [&["fit", "rcv1.multiclass"][..], &["path", "rcv1.multiclass"]] {
+        let done = used(command).code(1);
+        let err = text(&done.get_output().stderr);
+        assert!(err.contains("SHA-256") && err.contains("79691e3f974aa6a"), "{err}");
+        assert!(err.contains("delete it and fetch it again") && err.lines().count() == 1, "{err}");
+    }
+    // the digest that was recorded
+    used(&["fit", "sector.scale", "--max-grads", "1", "-q"]).success();
+    write("sector.scale.bz2.sha256", &format!("{}  sector.scale.bz2\n", "0".repeat(64)));
+    let err = text(&used(&["fit", "sector.scale"]).code(1).get_output().stderr);
+    assert!(err.contains("expected 000000"), "{err}");
+    let compare = ["compare", "sector.scale", "--time-budget", "0.1", "--out", "c"];
+    used(&compare).code(1);
+    assert!(!folder.path().join("c").join("results.jsonl").exists());
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn files_that_are_no_model_are_named_by_every_command_that_takes_one() {
         ("truncated in its header", Some(good[..60].to_vec())),
         ("bytes added at the end", Some([&good[..], &[0]].concat())),
         ("corrupt header", Some(broken)),
+        ("a header behind a space", Some(with("{\"__metadata__", " {\"__metadata__"))),
         ("a LIBSVM file", Some(b"1 1:1 2:1\n2 1:1 2:1\n".to_vec())),
         ("of another shape", Some(with("[3,2]", "[2,3]"))),
         ("of another dimension", Some(with("[3,2]", "[6]"))),

@@ -153,6 +153,9 @@ fn packed() -> Vec<Case> {
         case("a .gz without its end", "bad.gz", without(&good_gz, 4)),
         case("a .bz2 without its end", "bad.bz2", without(&good_bz2, 4)),
         case("a .gz with more behind it", "bad.gz", [&good_gz[..], b"more"].concat()),
+        case("a .gz with 17 MiB of zeros behind it", "bad.gz", {
+            [&good_gz[..], &vec![0; 17 << 20]].concat()
+        }),
         case("a .bz2 with more behind it", "bad.bz2", [&good_bz2[..], b"more"].concat()),
         case("an archive", "bad.zip", b"PK\x03\x04\x14\0\0\0"),
     ]
@@ -244,15 +247,15 @@ fn results() -> Vec<Case> {
             writeln!(out, "{SETTINGS}")?;
             repeat(out, "{}\n", 20 << 20)
         }),
-        written("a million lines of nothing", report, |out| {
+        written("three hundred thousand lines of nothing", report, |out| {
             writeln!(out, "{SETTINGS}")?;
-            repeat(out, "{}\n", 3 << 20)
+            repeat(out, "{}\n", 900_000)
         }),
-        written("a result of 2 MB", report, |out| {
+        written("a result of 500 kB", report, |out| {
             writeln!(out, "{SETTINGS}")?;
-            repeat(out, "[", 2 << 20)
+            repeat(out, "[", 500_000)
         }),
-        written("settings of 2 MB", report, |out| repeat(out, " ", 2 << 20)),
+        written("settings of 500 kB", report, |out| repeat(out, " ", 500_000)),
         case("settings nested 100000 deep", report, {
             format!(r#"{{"kind":"comparison","machine":{}"#, "[".repeat(100_000))
         }),

@@ -4,8 +4,8 @@ use crate::error::{DataError, Result};
 use couloir::linalg::SparseMatrix;
 use std::path::Path;
 
-/// A class as its file names it. Two labels are the same class when their values are equal; the text is
-/// the spelling that came first.
+/// A class as its file names it. Two labels are the same class when their values are equal (readers refuse labels that are
+/// different numbers and the same value); the text is the spelling that came first.
 #[derive(Clone, Debug)]
 pub struct Label {
     value: f64,

@@ -128,6 +128,19 @@ pub enum DataError {
         /// The labels seen.
         seen: usize,
     },
+    /// Two labels that are different numbers and the same 64-bit float.
+    #[error(
+        "{}: the labels `{first}` and `{second}` are different numbers, but the same as 64-bit numbers; renumber the labels",
+        file.display()
+    )]
+    LabelsMeet {
+        /// The file.
+        file: PathBuf,
+        /// The one that came first.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// Unseen classes cannot be named.
     #[error(
         "{}: {declared} classes declared and {seen} seen, but the label {label} is neither in 1..={declared} nor, with all others, in 0..{declared}, so the unseen ones have no name; \

@@ -13,22 +13,36 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use ureq::tls::{RootCerts, TlsConfig};
 
 /// How to fetch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[must_use]
 pub struct FetchOptions {
     proxy: Option<String>,
     max_bytes: u64,
+    slowest: (u64, Duration),
     insecure_http: bool,
 }
 
 impl Default for FetchOptions {
-    /// No proxy, files up to 2 GiB, HTTPS only.
+    /// No proxy, files up to 2 GiB, at least 60 KiB a minute, HTTPS only.
     fn default() -> Self {
-        FetchOptions { proxy: None, max_bytes: 2 << 30, insecure_http: false }
+        let slowest = (60 << 10, Duration::from_secs(60));
+        FetchOptions { proxy: None, max_bytes: 2 << 30, slowest, insecure_http: false }
+    }
+}
+
+impl std::fmt::Debug for FetchOptions {
+    /// Without the address of the proxy, which may hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FetchOptions")
+            .field("proxy", &self.proxy.as_ref().map(|_| "not shown"))
+            .field("max_bytes", &self.max_bytes)
+            .field("slowest", &self.slowest)
+            .field("insecure_http", &self.insecure_http)
+            .finish()
     }
 }
 
@@ -42,6 +56,12 @@ impl FetchOptions {
     /// The largest file to accept, in bytes.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
+        self
+    }
+
+    /// The slowest server to bear: a download ends where fewer bytes than this come within `time`.
+    pub fn slowest(mut self, bytes: u64, time: Duration) -> Self {
+        self.slowest = (bytes, time);
         self
     }
 
@@ -218,6 +238,20 @@ pub fn fetch_url(
     fetched
 }
 
+/// Where the file of a data set is in `folder`, if it is there, after holding its digest against the catalogue and the one
+/// recorded when it was fetched. Writes nothing; a file of which no digest is known is taken as it is.
+///
+/// # Errors
+/// A digest that is not as it must be, and what the file system reports.
+pub fn find_fetched(entry: &Entry, folder: &Path) -> Result<Option<PathBuf>> {
+    let place = Place { path: folder.join(entry.file), digest: entry.sha256 };
+    if !place.path.is_file() {
+        return Ok(None);
+    }
+    place.held_against(&place.path, "delete it and fetch it again")?;
+    Ok(Some(place.path))
+}
+
 /// Where a file goes and what it must be.
 struct Place {
     path: PathBuf,
@@ -256,7 +290,21 @@ impl Place {
     }
 
     /// Holds the digest of a file, which may not be at its place yet, against what is known.
+    /// The first one seen is recorded.
     fn check(&self, file: &Path, cached: bool, hint: &'static str) -> Result<Fetched> {
+        let (sha256, bytes, checked) = self.held_against(file, hint)?;
+        if matches!(checked, Checked::FirstSeen | Checked::KnownPrefix) {
+            let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+            // the form that `sha256sum --check` reads
+            let line = format!("{sha256}  {name}\n");
+            write_atomically(&self.record(), |out| out.write_all(line.as_bytes()))
+                .map_err(|error| file_error(&self.record(), &error))?;
+        }
+        Ok(Fetched { path: self.path.clone(), sha256, checked, cached, bytes })
+    }
+
+    /// Digest and size of a file, and what the digest was held against.
+    fn held_against(&self, file: &Path, hint: &'static str) -> Result<(String, u64, Checked)> {
         let (sha256, bytes) = sha256_of(file)?;
         let recorded = match fs::read_to_string(self.record()) {
             Ok(text) => text.split_whitespace().next().map(str::to_owned),
@@ -272,14 +320,7 @@ impl Place {
         if !sha256.starts_with(&expected) {
             return Err(DataError::Digest { file: self.path.clone(), expected, got: sha256, hint });
         }
-        if matches!(checked, Checked::FirstSeen | Checked::KnownPrefix) {
-            let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-            // the form that `sha256sum --check` reads
-            let line = format!("{sha256}  {name}\n");
-            write_atomically(&self.record(), |out| out.write_all(line.as_bytes()))
-                .map_err(|error| file_error(&self.record(), &error))?;
-        }
-        Ok(Fetched { path: self.path.clone(), sha256, checked, cached, bytes })
+        Ok((sha256, bytes, checked))
     }
 }
 
@@ -315,7 +356,13 @@ impl Download<'_> {
         }
         let proxy = match &self.options.proxy {
             Some(proxy) => Some(
-                ureq::Proxy::new(proxy).map_err(|e| self.fail(format!("proxy {proxy}: {e}")))?,
+                // neither the address nor what the parser quotes of it: both may hold a password
+                ureq::Proxy::new(proxy).map_err(|_| {
+                    self.fail(
+                        "the address of the proxy is not valid (it is not shown, for it may hold a password); \
+                         expected http://HOST:PORT",
+                    )
+                })?,
             ),
             None => None,
         };
@@ -330,7 +377,7 @@ impl Download<'_> {
             .timeout_resolve(Some(Duration::from_secs(30)))
             .timeout_connect(Some(Duration::from_secs(30)))
             .timeout_recv_response(Some(Duration::from_secs(60)))
-            .timeout_per_read(Some(Duration::from_secs(60)))
+            .timeout_per_read(Some(self.options.slowest.1))
             .build();
         Ok(config.into())
     }
@@ -401,7 +448,19 @@ impl Download<'_> {
         let mut body = answer.into_body().into_reader();
         let mut buffer = vec![0; 64 << 10];
         progress(Progress { received: have, total });
+        let (least, time) = self.options.slowest;
+        let (mut since, mut before) = (Instant::now(), have);
         loop {
+            if since.elapsed() >= time {
+                if have - before < least {
+                    let why = format!(
+                        "too slow: fewer than {least} bytes in {} s; run it again to go on after {have} bytes",
+                        time.as_secs_f64()
+                    );
+                    return Err(self.fail(why));
+                }
+                (since, before) = (Instant::now(), have);
+            }
             let length = match body.read(&mut buffer) {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// What the server does next.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ struct Behaviour {
     tag: &'static str,
     /// Break off after so many bytes of the body.
     cut: Option<usize>,
+    /// Send the body byte by byte, with this time between them.
+    drip: Option<Duration>,
     ranges: bool,
     status: Option<&'static str>,
 }
@@ -34,6 +37,7 @@ impl Server {
             content: content.to_vec(),
             tag: "\"one\"",
             cut: None,
+            drip: None,
             ranges: true,
             status: None,
         }));
@@ -126,6 +130,13 @@ fn answer(
         behaviour.tag,
         body.len()
     )?;
+    if let Some(pause) = behaviour.drip {
+        for byte in body {
+            stream.write_all(&[*byte])?;
+            std::thread::sleep(pause);
+        }
+        return Ok(());
+    }
     stream.write_all(&body[..behaviour.cut.unwrap_or(body.len()).min(body.len())])
 }
 
@@ -255,6 +266,42 @@ fn the_first_digest_seen_is_recorded_and_held_against_the_file() {
     let error = server.fetch(folder.path(), KnownDigest::Unknown).expect_err("changed");
     assert!(matches!(error, DataError::Digest { .. }), "{error:?}");
     assert_eq!(names_in(folder.path()), ["data.bz2.sha256"]);
+}
+
+#[test]
+fn a_server_that_drips_is_left_and_what_came_is_kept() {
+    let server = Server::start(&content());
+    let folder = tempfile::tempdir().expect("a folder");
+    server.set(|b| b.drip = Some(Duration::from_millis(20)));
+    let options = FetchOptions::default().slowest(10_000, Duration::from_millis(500));
+    let began = Instant::now();
+    let error = server.fetch_with(folder.path(), known(&content()), options, &mut |_| {});
+    let error = error.expect_err("too slow").to_string();
+    assert!(error.contains("too slow: fewer than 10000 bytes in 0.5 s; run it again"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    server.set(|b| b.drip = None);
+    let fetched = server.fetch(folder.path(), known(&content())).expect("the rest");
+    assert!(std::fs::read(&fetched.path).expect("the file") == content());
+    assert!(server.ranges()[1].is_some(), "it began anew");
+}
+
+#[test]
+fn the_address_of_a_proxy_is_never_shown() {
+    let server = Server::start(&content());
+    let folder = tempfile::tempdir().expect("a folder");
+    for proxy in [
+        "user:hunter2@",
+        "http://user:hunter2@ho st:3128",
+        "ftp://user:hunter2@host",
+        "http://user:hunter2@127.0.0.1:1",
+        "hunter2://x",
+    ] {
+        let options = FetchOptions::default().proxy(proxy);
+        assert!(!format!("{options:?}").contains("hunter2"), "{options:?}");
+        let error = server.fetch_with(folder.path(), known(&content()), options, &mut |_| {});
+        let error = error.expect_err("no proxy");
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,52 @@ fn read_text(text: &str) -> Dataset {
     read_from(input, "file", &ReadOptions::default()).expect("good text")
 }
 
+/// As tapes and some programs pad: gzip skips the zeros too.
+#[test]
+fn zeros_behind_a_gz_file_are_skipped_and_so_are_those_between_its_members() {
+    use std::io::Write as _;
+    let pack = |text: &str| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(text.as_bytes()).expect("packing");
+        out.finish().expect("packing")
+    };
+    let member = pack("1 1:1\n2 2:1\n");
+    let read = |packed: Vec<u8>| {
+        couloir_data::libsvm::read_from(std::io::Cursor::new(packed), "x", &ReadOptions::default())
+    };
+    for zeros in [1, 511, 70_000] {
+        let padded = [&member[..], &vec![0; zeros]].concat();
+        assert_eq!(read(padded.clone()).expect("padded").len(), 2, "{zeros}");
+        let two = [&padded[..], &member].concat();
+        assert_eq!(read(two).expect("two members").len(), 4, "{zeros}");
+        assert!(read([&padded[..], b"more"].concat()).is_err(), "{zeros}");
+    }
+    assert_eq!(read([&member[..], &member].concat()).expect("two members").len(), 4);
+    let error = read([&member[..], &vec![0; 17 << 20]].concat()).expect_err("too much");
+    assert!(error.to_string().contains("more than 16777216 zero bytes"), "{error}");
+}
+
+#[test]
+fn labels_that_meet_as_64_bit_numbers_are_refused_and_those_spelled_otherwise_are_one() {
+    let read = |text: String, options: &ReadOptions| {
+        couloir_data::libsvm::read_from(std::io::Cursor::new(text.into_bytes()), "x", options)
+    };
+    let same = "1 1:1\n1.0 1:1\n+1 1:1\n10e-1 1:1\n2 1:1\n";
+    let data = read(same.into(), &ReadOptions::default()).expect("one number");
+    assert_eq!(data.classes.len(), 2);
+    // in one piece of the text, and in pieces that different threads parse
+    for between in ["", &"2 1:1\n".repeat(300_000)] {
+        let text = format!("1 1:1\n{between}1.0000000000000001 1:1\n");
+        let error = read(text, &ReadOptions::default()).expect_err("two numbers");
+        let why =
+            "x: the labels `1` and `1.0000000000000001` are different numbers, but the same as";
+        assert!(error.to_string().starts_with(why), "{error}");
+    }
+    let labels = ReadOptions::default().labels(data.classes);
+    let error = read("1.0000000000000001 1:1\n".into(), &labels).expect_err("no such class");
+    assert!(error.to_string().contains("is none of the declared classes"), "{error}");
+}
+
 #[test]
 fn what_the_format_allows_is_read() {
     let data = read_text(

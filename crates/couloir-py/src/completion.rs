@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::failure::to_python;
+use crate::guard::not_forked;
 use crate::records;
 use crate::watch::{Watch, listening};
 
@@ -70,6 +71,7 @@ pub fn fit_completion<'py>(
     settings: Settings,
     groups: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    not_forked()?;
     let places = (rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec());
     let values = values.as_slice()?.to_vec();
     let groups = groups.as_ref().map(|groups| groups.as_slice()).transpose()?;

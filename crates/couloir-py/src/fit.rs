@@ -5,7 +5,7 @@ use couloir::linalg::SparseMatrix;
 use couloir::model::loss::{LossChoice, ResidualLoss, ResidualLossChoice};
 use couloir::model::uncertainty::UncertaintyChoice;
 use couloir::model::{Ball, ClassWeight, Fitted, RobustFit, RobustMulticlass, Scaling, Warm};
-use couloir::run::{Checkpoints, Clock as _, WallClock};
+use couloir::run::{Clock as _, WallClock};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use crate::checkpoints::CheckpointOptions;
 use std::sync::Arc;
 
 use crate::failure::to_python;
+use crate::guard::{not_forked, room};
 use crate::records;
 use crate::rows::{Columns, compressed, dense};
 use crate::watch::{Watch, listening};
@@ -156,7 +157,8 @@ pub fn fit_robust<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
     groups: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let plan = checkpoints.map_or_else(Checkpoints::default, |options| options.plan());
+    not_forked()?;
+    let plan = checkpoints.map(|options| options.plan()).unwrap_or_default();
     let aim = answers.aim(&settings)?;
     let fit = match aim {
         Aim::Classes(_) => settings.fit_of_classes()?,
@@ -166,6 +168,8 @@ pub fn fit_robust<'py>(
     let fit = of_rows(fit, weights.as_ref(), groups.as_ref())?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };
     let rows = rows_of(x, &columns)?;
+    let kind = if matches!(aim, Aim::Classes(_)) { "classes" } else { "targets" };
+    check_room(&fit, &rows, (classes, kind))?;
     let start = start.map(|s| from_user(&s, &columns)).transpose()?;
     let watch = Watch::default();
     let work = || {
@@ -191,6 +195,14 @@ pub fn fit_robust<'py>(
     answer.set_item("exception", exception)?;
     answer.set_item("checkpoint_error", watch.checkpoint_error())?;
     Ok(answer)
+}
+
+/// `MemoryError` unless there is room for a fit to these rows of so many classes or targets, and which of them.
+pub fn check_room(fit: &RobustFit, rows: &SparseMatrix, answers: (usize, &str)) -> PyResult<()> {
+    let (n, d, (h, kind)) = (rows.rows(), rows.columns(), answers);
+    let what = format!("a fit of {n} rows, {d} features and {h} {kind}");
+    let entries = (0..n).map(|i| rows.row(i).0.len()).sum();
+    room(&what, fit.memory(n, d, h, entries))
 }
 
 /// The fit with what rows weigh and the groups that they are in.

@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::callbacks::Callbacks;
 use crate::failure::to_python;
+use crate::guard::not_forked;
 use crate::sets::Described;
 use crate::solve::{Rules, solved};
 
@@ -87,6 +88,7 @@ pub fn solve_game<'py>(
     rules: Rules,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    not_forked()?;
     let callbacks = Callbacks::default();
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
     let payoffs = payoffs.game()?;

@@ -6,6 +6,7 @@ mod completion;
 mod failure;
 mod fit;
 mod games;
+mod guard;
 mod page;
 mod path;
 mod problem;

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::failure::to_python;
-use crate::fit::{Settings, of_rows, rows_of};
+use crate::fit::{Settings, check_room, of_rows, rows_of};
+use crate::guard::not_forked;
 use crate::rows::Columns;
 use crate::watch::{Watch, listening};
 
@@ -56,8 +57,10 @@ pub fn path_robust(
     taus: Vec<f64>,
     levels: Vec<Option<f64>>,
 ) -> PyResult<Vec<Vec<Vec<Row>>>> {
+    not_forked()?;
     let fit = settings.fit_of_classes()?;
     let data = folds.iter().map(Fold::data).collect::<PyResult<Vec<_>>>()?;
+    data.iter().try_for_each(|(train, _)| check_room(&fit, &train.rows, (classes, "classes")))?;
     let of_fold =
         |fold: &Fold<'_>| of_rows(fit.clone(), fold.weights.as_ref(), fold.groups.as_ref());
     let fits = folds.iter().map(of_fold).collect::<PyResult<Vec<_>>>()?;
@@ -98,6 +101,7 @@ pub fn auto_tau(
     ball: &str,
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<f64> {
+    not_forked()?;
     let ball: Ball = ball.parse().map_err(to_python)?;
     let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
     let columns = Columns { centre: centre.as_slice()?, factor: factor.as_slice()? };

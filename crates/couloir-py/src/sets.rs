@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::callbacks::{Argument, Callbacks};
 use crate::failure::to_python;
+use crate::guard::{not_forked, room};
 
 /// A set as `python/couloir/_sets.py` describes it.
 #[derive(FromPyObject)]
@@ -129,8 +130,32 @@ fn graph(of: &Bound<'_, PyDict>) -> PyResult<Graph> {
 }
 
 impl Described<'_> {
+    /// Numbers that are kept for a point at the least, as far as the parameters tell; arrays that Python made do not count.
+    fn entries(&self) -> u64 {
+        match self {
+            Described::Named(kind, rows, columns, _) if kind == "nuclear" => {
+                (*rows as u64).saturating_mul(*columns as u64)
+            }
+            Described::Named(_, n, ..) => *n as u64,
+            Described::Catalogued(kind, of) => {
+                let count = |name: &str| -> Option<u64> {
+                    of.get_item(name).ok().flatten()?.extract().ok()
+                };
+                let side =
+                    if kind == "spectrahedron" || kind == "fantope" { count("n") } else { None };
+                let n = count("n").map(|n| n.saturating_mul(side.unwrap_or(1)));
+                let product = |a: &str, b: &str| Some(count(a)?.saturating_mul(count(b)?));
+                let sizes =
+                    [n, product("rows", "columns"), count("nodes"), count("left"), count("right")];
+                sizes.into_iter().flatten().max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
     /// The set; `callbacks` hears of exceptions in the user's own.
     pub fn set<'a>(self, callbacks: &'a Callbacks) -> PyResult<Box<dyn Domain + 'a>> {
+        room("a point of this set", self.entries().saturating_mul(8))?;
         Ok(match self {
             Described::Box(lower, upper) => {
                 let (lower, upper) = (lower.as_slice()?.to_vec(), upper.as_slice()?.to_vec());
@@ -174,6 +199,7 @@ pub fn check_set(
     nonnegative: bool,
     seed: u64,
 ) -> PyResult<(Vec<String>, u64, f64, bool, bool)> {
+    not_forked()?;
     let callbacks = Callbacks::default();
     let set = set.set(&callbacks)?;
     let directions = if nonnegative { Directions::NonNegative } else { Directions::Any };
@@ -197,6 +223,7 @@ pub fn set_lmo<'py>(
     set: Described<'py>,
     g: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    not_forked()?;
     let callbacks = Callbacks::default();
     let set = set.set(&callbacks)?;
     let g = g.as_slice()?;

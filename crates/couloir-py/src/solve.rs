@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 use crate::callbacks::Callbacks;
 use crate::checkpoints::CheckpointOptions;
 use crate::failure::to_python;
+use crate::guard::{not_forked, room};
 use crate::problem::Functions;
 use crate::records;
 use crate::sets::Described;
@@ -115,8 +116,12 @@ pub fn solve<'py>(
     callback: Option<Py<PyAny>>,
     checkpoints: Option<CheckpointOptions>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    not_forked()?;
     let callbacks = Callbacks::default();
     let (x_set, y_set) = (x_set.set(&callbacks)?, y_set.set(&callbacks)?);
+    // the start, the point under way, the best one and a gradient, if no more
+    let entries = (x_set.dim() as u64).saturating_add(y_set.dim() as u64);
+    room("points of these sets", entries.saturating_mul(4 * 8))?;
     let samples = functions.samples();
     let problem = functions.problem(&callbacks)?;
     let method = rules.method(|| Method::suited(&problem, &*x_set, &*y_set))?;
@@ -234,6 +239,7 @@ pub fn check_gradient(
     x: PyReadonlyArray1<'_, f64>,
     y: PyReadonlyArray1<'_, f64>,
 ) -> PyResult<(f64, f64)> {
+    not_forked()?;
     let callbacks = Callbacks::default();
     let problem = functions.problem(&callbacks)?;
     let (x, y) = (x.as_slice()?, y.as_slice()?);

@@ -2,6 +2,7 @@
 
 use crate::failure::{bad, warn};
 use crate::files::check_output;
+use crate::terminal::shown_path;
 use anyhow::{Context, Result};
 use couloir::io::{Lock, LockError, write_atomically};
 use couloir_report::comparison::{figure, page};
@@ -181,7 +182,7 @@ impl Folder {
     /// Says what is where.
     pub fn list(&self, out: &mut dyn Write) -> Result<()> {
         for name in [RESULTS].iter().chain(&VIEWS) {
-            writeln!(out, "{}", self.file(name).display())?;
+            writeln!(out, "{}", shown_path(&self.file(name)))?;
         }
         Ok(())
     }

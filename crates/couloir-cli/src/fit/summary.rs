@@ -1,5 +1,6 @@
 //! What a fit tells people: the summary on standard output.
 
+use crate::terminal::shown;
 use crate::values::show;
 use anyhow::Result;
 use couloir::model::FitRecord;
@@ -24,7 +25,7 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "data      {}: {n} rows, {d} features, {classes} classes, {entries} entries",
-        record.data
+        shown(&record.data)
     )?;
     writeln!(
         out,
@@ -62,7 +63,7 @@ pub fn print_summary(record: &FitRecord, out: &mut dyn Write) -> Result<()> {
     )?;
     writeln!(out, "X         rank {}, nuclear norm {}", record.rank, show(record.nuclear_norm))?;
     match &record.model {
-        Some(model) => writeln!(out, "model     {model}")?,
+        Some(model) => writeln!(out, "model     {}", shown(model))?,
         None => writeln!(out, "model     not kept; name a file with -o to keep it")?,
     }
     Ok(())

@@ -60,6 +60,33 @@ pub(super) fn any_decimal(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
+/// Whether two texts that parse as finite numbers are the same number, of whatever precision: `1`, `+1.0` and `10e-1` are,
+/// `1` and `1.0000000000000001` are not.
+pub(crate) fn same_decimal(a: &str, b: &str) -> bool {
+    canonical(a) == canonical(b)
+}
+
+/// The digits without zeros at their ends, the power of ten of the last of them, and whether there is a minus.
+fn canonical(text: &str) -> (bool, String, i64) {
+    let negative = text.starts_with('-');
+    let text = text.trim_start_matches(['+', '-']);
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        // an exponent beyond 64 bits is that of zero, or the number would not be finite
+        Some((mantissa, exponent)) => (mantissa, exponent.parse().unwrap_or(0)),
+        None => (text, 0i64),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    let kept = digits.trim_end_matches('0');
+    if kept.is_empty() {
+        return (false, String::new(), 0);
+    }
+    let dropped = (digits.len() - kept.len()) as i64;
+    let power = exponent.saturating_sub(fraction.len() as i64).saturating_add(dropped);
+    (negative, kept.to_owned(), power)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +100,19 @@ mod tests {
         assert_eq!(short_decimal(b"5."), Some((5.0, 2)));
         for none in [&b""[..], b"-", b".", b"x", b"12345678901234567890", b"9007199254740993"] {
             assert_eq!(short_decimal(none), None, "{}", none.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_however_they_are_spelled() {
+        for same in ["1", "+1", "1.0", "01", "1e0", "10e-1", "0.1E1", "1."] {
+            assert!(same_decimal("1", same), "{same}");
+        }
+        for zero in ["0", "-0", "0.000", "0e99999999999999999999"] {
+            assert!(same_decimal("0", zero), "{zero}");
+        }
+        for other in ["-1", "10", "0.1", "1.0000000000000001", "1e1"] {
+            assert!(!same_decimal("1", other), "{other}");
         }
     }
 

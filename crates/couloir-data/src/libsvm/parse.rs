@@ -1,6 +1,6 @@
 //! Lines of LIBSVM text, parsed from bytes by hand.
 
-use super::number::{any_decimal, short_decimal};
+use super::number::{any_decimal, same_decimal, short_decimal};
 use crate::dataset::Label;
 use crate::error::LineFault;
 use std::collections::HashMap;
@@ -120,12 +120,14 @@ impl Rows {
             return Ok(known);
         }
         let value = label_value(text, column)?;
-        if rules.labels.is_some_and(|labels| labels.iter().all(|label| label.value() != value)) {
+        // a label that parsed is ASCII
+        let spelling = String::from_utf8_lossy(text);
+        let is = |label: &Label| label.value() == value && same_decimal(label.text(), &spelling);
+        if rules.labels.is_some_and(|labels| !labels.iter().any(is)) {
             return Err(LineFault::LabelUnknown { text: quote(text) });
         }
         let place = self.spellings.len() as u32;
-        // a label that parsed is ASCII
-        self.spellings.push((value, String::from_utf8_lossy(text).into_owned()));
+        self.spellings.push((value, spelling.into_owned()));
         self.known.insert(text.to_vec(), place);
         Ok(place)
     }

@@ -1,5 +1,6 @@
 //! Reading: pieces in parallel, put together in order.
 
+use super::number::same_decimal;
 use super::parse::{Rows, Rules};
 use super::source::{Batch, Source, packing};
 use crate::dataset::{Csr, Dataset, Label};
@@ -304,7 +305,9 @@ impl<'a> Collector<'a> {
         let before = self.rows.indices.len();
         let entries = (before + rows.indices.len()) as u64;
         let rows_after = (self.labels.len() + rows.labels.len()) as u64;
-        let places: Vec<u32> = rows.spellings.into_iter().map(|(v, t)| self.class(v, t)).collect();
+        let places: Vec<u32> = (rows.spellings.into_iter())
+            .map(|(value, text)| self.class(value, text))
+            .collect::<Result<_>>()?;
         let classes = self.classes.len() as u64;
         if entries * 12 + rows_after * 12 + classes * CLASS_BYTES > self.options.max_memory {
             let limit = self.options.max_memory;
@@ -320,12 +323,19 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn class(&mut self, value: f64, text: String) -> u32 {
-        let classes = &mut self.classes;
-        *self.known.entry(value.to_bits()).or_insert_with(|| {
-            classes.push(Label::spelled(value, text));
-            (classes.len() - 1) as u32
-        })
+    fn class(&mut self, value: f64, text: String) -> Result<u32> {
+        if let Some(&place) = self.known.get(&value.to_bits()) {
+            let first = self.classes[place as usize].text();
+            if !same_decimal(first, &text) {
+                let (file, first) = (self.file.to_owned(), first.to_owned());
+                return Err(DataError::LabelsMeet { file, first, second: text });
+            }
+            return Ok(place);
+        }
+        let place = self.classes.len() as u32;
+        self.known.insert(value.to_bits(), place);
+        self.classes.push(Label::spelled(value, text));
+        Ok(place)
     }
 
     fn finish(mut self) -> Result<Dataset> {

@@ -1,7 +1,8 @@
 //! Where text comes from: pieces of a file, plain or packed.
 
 use crate::error::Compression;
-use std::io::{self, Read};
+use flate2::bufread::GzDecoder;
+use std::io::{self, BufRead, BufReader, Read};
 
 /// Bytes of text per piece.
 const PIECE: usize = 512 << 10;
@@ -18,7 +19,7 @@ impl Source {
     pub fn new(input: Box<dyn Read + Send>, compression: Compression) -> Self {
         let text: Box<dyn Read + Send> = match compression {
             Compression::Plain => input,
-            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
+            Compression::Gzip => Box::new(GzipMembers::new(input)),
             Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(input)),
         };
         Source { text, pending: None }
@@ -48,6 +49,64 @@ impl Source {
             Some(error) => Err(error),
             None => io::copy(&mut (&mut self.text).take(limit), &mut io::sink()).map(|_| ()),
         }
+    }
+}
+
+/// The most zero bytes behind a member of a .gz file: those of a block of a tape are far fewer.
+const MAX_PADDING: u64 = 16 << 20;
+
+/// The members of a .gz file one after the other. Zero bytes behind a member, which tapes and some programs add, are skipped as
+/// gzip does.
+struct GzipMembers {
+    /// None after an error.
+    member: Option<GzDecoder<BufReader<Box<dyn Read + Send>>>>,
+}
+
+impl GzipMembers {
+    fn new(input: Box<dyn Read + Send>) -> Self {
+        GzipMembers { member: Some(GzDecoder::new(BufReader::new(input))) }
+    }
+}
+
+impl Read for GzipMembers {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let length = member.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            let Some(member) = self.member.take() else { break };
+            let mut input = member.into_inner();
+            if !skip_zeros(&mut input)? {
+                self.member = Some(GzDecoder::new(input));
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Skips zero bytes, and says whether that leads to the end.
+fn skip_zeros(input: &mut impl BufRead) -> io::Result<bool> {
+    let mut skipped = 0;
+    loop {
+        let bytes = match input.fill_buf() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        if zeros == 0 {
+            return Ok(false);
+        }
+        skipped += zeros as u64;
+        if skipped > MAX_PADDING {
+            let why = format!("more than {MAX_PADDING} zero bytes behind it");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        input.consume(zeros);
     }
 }
 

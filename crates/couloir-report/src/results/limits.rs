@@ -22,10 +22,11 @@ impl Default for ResultsLimits {
 }
 
 impl ResultsLimits {
-    /// What can be read within this much memory.
+    /// What can be read within this much memory, and made into tables, figures and a page: those take up to some forty times
+    /// the file.
     #[must_use]
     pub fn within(memory: u64) -> Self {
-        ResultsLimits { bytes: memory / 4, line: memory / 64, ..ResultsLimits::default() }
+        ResultsLimits { bytes: memory / 64, line: memory / 256, ..ResultsLimits::default() }
     }
 
     /// The limits with this many data sets, searches and runs.

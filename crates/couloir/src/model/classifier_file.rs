@@ -217,6 +217,10 @@ impl Classifier {
         }
         let mut text = vec![0; header as usize];
         input.read_exact(&mut text).map_err(|e| io_error(path, &e))?;
+        // the format says so; what JSON would skip before it could hide the header of another format
+        if text.first() != Some(&b'{') {
+            return Err(bad_header("its header does not begin with `{`".to_owned()));
+        }
         let metadata: Metadata =
             serde_json::from_slice(&text).map_err(|e| bad_header(one_line(&e.to_string())))?;
         drop(text);
