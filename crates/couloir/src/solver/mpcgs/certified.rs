@@ -432,7 +432,13 @@ impl<'a> Certified<'a> {
             Bend::new(bend, gamma * slope).check(Block::X, || self.size)?;
             // the quadratic of a strongly convex minorant, where that is known
             let quadratic = match self.pace {
-                Some(pace) => pace.quadratic(bend, gamma * slope, gamma * gamma * square)?,
+                Some(pace) => {
+                    let Certified { oracles, trial_x, y, .. } = &mut *self;
+                    pace.quadratic(bend, gamma * slope, gamma * gamma * square, || {
+                        let value = oracles.certifying(|o| o.value(trial_x, y))?;
+                        Ok(oracles.rounding(trial_x, y, value))
+                    })?
+                }
                 None => 0.0,
             };
             let bent = bend.value - quadratic;

@@ -13,7 +13,7 @@
 
 use crate::error::{Error, Result, check_positive};
 use crate::oracles::Oracles;
-use crate::problem::Measured;
+use crate::problem::{Measured, Rounding};
 use crate::state::Archive;
 
 /// What an iteration may leave in (d), as a share of gamma times the gap, and its slide in (b), as a share of the bound before: together
@@ -61,13 +61,24 @@ impl Pace {
         2.0 * lhat * gamma
     }
 
-    /// `mu_x/2 |x - z|^2` for two points at this distance, between which `f(., y)` bends by so much.
+    /// `mu_x/2 |x - z|^2` for two points at this distance, between which `f(., y)` bends by so much. What gradient and value round by
+    /// counts where they seem to contradict each other.
     ///
     /// # Errors
     /// [`Error::Contradiction`] where it clearly bends by less: then no strongly convex minorant is one.
-    pub fn quadratic(&self, bend: Measured, slope: f64, square: f64) -> Result<f64> {
+    pub fn quadratic(
+        &self,
+        bend: Measured,
+        slope: f64,
+        square: f64,
+        rounding: impl FnOnce() -> Result<Rounding>,
+    ) -> Result<f64> {
         let promised = 0.5 * self.mu * square;
-        let allowance = ROUNDINGS * bend.rounding + OF_SLOPE * slope.abs();
+        let mut allowance = ROUNDINGS * bend.rounding + OF_SLOPE * slope.abs();
+        if bend.value + allowance < PROMISED * promised {
+            let Rounding { value, grad_x, .. } = rounding()?;
+            allowance += ROUNDINGS * (value + grad_x * square.sqrt());
+        }
         if bend.value + allowance < PROMISED * promised {
             return Err(Error::Contradiction {
                 what: "f(., y) is not as strongly convex as mu_x says, or grad_x is not its gradient",
