@@ -211,12 +211,12 @@ fn damaged_checkpoints_are_refused_wherever_the_damage_is() {
     assert!(matches!(resume(&longer), CheckpointError::Damaged { .. }));
     let mut later = good.clone();
     later[8] = 9;
-    assert_eq!(resume(&later), CheckpointError::Version { got: 9, expected: 2 });
+    assert_eq!(resume(&later), CheckpointError::Version { got: 9, expected: 3 });
     // the format in which methods had other names
     let mut earlier = good.clone();
     earlier[8] = 1;
     let refused = resume(&earlier);
-    assert_eq!(refused, CheckpointError::Version { got: 1, expected: 2 });
+    assert_eq!(refused, CheckpointError::Version { got: 1, expected: 3 });
     assert!(refused.to_string().contains("resume it with the couloir that wrote it"), "{refused}");
     assert_eq!(resume(&good[..8]), CheckpointError::Damaged { why: "8 bytes are too few".into() });
     let missing = Checkpoints::resume(folder.path().join("missing"));

@@ -11,8 +11,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 const MAGIC: [u8; 8] = *b"COULCKPT";
-/// 2: methods are named by one table, and the trace is thinned.
-const VERSION: u32 = 2;
+/// 2: methods are named by one table, and the trace is thinned. 3: certified MPCGS starts its weights anew.
+const VERSION: u32 = 3;
 /// Bytes before and after the entries.
 const HEAD: u64 = 12;
 const TAIL: u64 = 12;
