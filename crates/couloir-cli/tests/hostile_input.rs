@@ -273,7 +273,7 @@ fn checkpoints() -> Vec<Case> {
     let head = |version: u32| [&b"COULCKPT"[..], &version.to_le_bytes()].concat();
     // entries in a file whose length and sum are right
     let sealed = |entries: &[u8]| {
-        let mut file = [&head(2)[..], entries].concat();
+        let mut file = [&head(3)[..], entries].concat();
         file.extend((file.len() as u64 + 12).to_le_bytes());
         file.extend(crc32fast::hash(&file).to_le_bytes());
         file
@@ -289,7 +289,7 @@ fn checkpoints() -> Vec<Case> {
         case("a checkpoint with a changed byte", resume, other_sum),
         case("a checkpoint without entries", resume, sealed(b"")),
         case("a checkpoint of 2^64 bytes", resume, {
-            [&head(2)[..], &u64::MAX.to_le_bytes(), &[0; 4]].concat()
+            [&head(3)[..], &u64::MAX.to_le_bytes(), &[0; 4]].concat()
         }),
         case("a checkpoint with a text of 2^60 bytes", resume, {
             sealed(

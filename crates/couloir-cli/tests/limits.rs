@@ -27,7 +27,7 @@ fn a_checkpoint_that_is_a_hole_of_300_gb_is_refused_at_once() {
     const LENGTH: u64 = 300 << 30;
     let folder = folder();
     let mut file = File::create(folder.path().join("hole")).expect("a file");
-    file.write_all(b"COULCKPT\x02\0\0\0").expect("writing");
+    file.write_all(b"COULCKPT\x03\0\0\0").expect("writing");
     file.set_len(LENGTH).expect("a hole");
     let resume = ["fit", "good.svm", "--resume", "hole"];
     let began = Instant::now();
