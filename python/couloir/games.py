@@ -221,8 +221,8 @@ class ExtensiveForm:
         self._payoffs: dict[tuple[int, int], float] = {}
 
     def act(self, player: Literal["x", "y"], information: str, last: int, actions: int) -> int:
-        """``player`` acts, who knows ``information`` (all that tells this place from others for this player) and whose own last sequence
-        is ``last``, 0 for none. Returns the sequence of the first action; those of the others follow."""
+        """Lets ``player`` act. ``information`` names everything that the player knows at this point (its information set), and ``last`` is
+        the player's own last sequence, 0 for none. Returns the sequence of the first action; those of the others follow."""
         if player not in ("x", "y"):
             raise ValueError(f"player must be 'x' or 'y'; got {player!r}")
         met = (_count("last", last, "the player's last sequence, 0 for none"), _count("actions", actions, "how many actions there are"))
