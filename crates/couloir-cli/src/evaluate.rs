@@ -16,10 +16,10 @@ use std::path::PathBuf;
 pub struct Options {
     #[command(flatten)]
     inputs: ModelAndData,
-    /// File with the group of each row, one label per line: measure every group too
+    /// File with the group of each row, one label per line; adds measures for each group
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
-    /// Share of rows, above 0 and at most 1, of which CVaR is the mean of the largest losses
+    /// Share of the worst rows over which CVaR averages the loss, above 0 and at most 1
     #[arg(long, value_name = "SHARE", default_value_t = Measures::TAIL, value_parser = tail, allow_negative_numbers = true)]
     cvar: f64,
     /// Print one JSON object in place of the tables

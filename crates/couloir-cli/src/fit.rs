@@ -47,7 +47,7 @@ pub struct Options {
     /// hard
     #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
-    /// Labelled rows that the page measures the model on
+    /// Labelled test data on which the page evaluates the model
     #[arg(long, value_name = "FILE", requires = "report", help_heading = "Results")]
     test: Option<PathBuf>,
     /// File with the group of each row of --test, one label per line

@@ -52,7 +52,7 @@ pub struct Options {
     /// Number of folds of the cross-validation
     #[arg(long, value_name = "K", default_value = "5", value_parser = folds, allow_hyphen_values = true, help_heading = "Path")]
     folds: usize,
-    /// What the choice is best in, on average over the rows held back in each fold
+    /// Measure to choose by, averaged over the held-out rows of all folds
     #[arg(
         long,
         value_name = "NAME",

@@ -63,7 +63,7 @@ pub struct Settings {
     intercept: bool,
     /// Scaling of the columns. auto: centre the columns of dense data (at least half of the cells are not zero) and divide them by their
     /// standard deviation; on: also divide the columns of sparse data by their largest absolute value; off: take the data as they are.
-    /// The model is for data as they come
+    /// The saved model takes unscaled data
     #[arg(long, value_name = "RULE", value_parser = scale_rule(), default_value = "auto", help_heading = "Problem")]
     scale: ScaleRule,
 
